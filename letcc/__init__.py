@@ -1,0 +1,1 @@
+"""Coded computing for general functions."""
