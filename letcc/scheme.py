@@ -1,0 +1,350 @@
+"""A coding scheme: two smoothers and two sets of points."""
+
+import operator
+from dataclasses import dataclass, field
+from typing import Literal, Self, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from letcc.arrays import combine
+from letcc.exceptions import InvalidInput, TooFewReceived
+from letcc.nodes import (
+    FloatArray,
+    as_points,
+    chebyshev_first_kind,
+    chebyshev_second_kind,
+    equispaced,
+    sorting_order,
+)
+from letcc.received import IndexArray, as_indices
+from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline
+
+Array = TypeVar("Array")
+PointFamily = Literal["chebyshev", "equispaced"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CodedScheme:
+    """A linear code for computing any function on workers some of which never answer.
+
+    The encoder turns K inputs at the data points into N coded inputs at the worker points, each worker computes the
+    function on one, and the decoder estimates the K values at the data points from whichever workers answered.
+
+    Parameters
+    ----------
+    encoder, decoder : AbstractLinearSmoother
+    data_points : array_like, shape (K,)
+        Distinct, in [-1, 1], in any order.
+    worker_points : array_like, shape (N,)
+        Distinct, in [-1, 1], in any order.
+
+    Raises
+    ------
+    InvalidInput
+        If points are missing, repeated, not finite or outside [-1, 1], or an argument is not a smoother.
+
+    See Also
+    --------
+    letcc, bacc, lagrange : The schemes of the literature.
+
+    Examples
+    --------
+    >>> import numpy as np, letcc
+    >>> scheme = letcc.CodedScheme.letcc(num_data=4, num_workers=30)
+    >>> x = np.array([0.1, 0.2, 0.4, 0.3])
+    >>> outputs = np.sin(scheme.encode(x))
+    >>> received = [n for n in range(30) if n % 7]
+    >>> bool(np.abs(scheme.decode(outputs[received], received) - np.sin(x)).max() < 1e-4)
+    True
+    """
+
+    encoder: AbstractLinearSmoother
+    decoder: AbstractLinearSmoother
+    data_points: FloatArray
+    worker_points: FloatArray
+    _hash: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check everything once and make the points immutable."""
+        for name in ("encoder", "decoder"):
+            smoother = getattr(self, name)
+            if not isinstance(smoother, AbstractLinearSmoother):
+                raise InvalidInput(f"{name} must be a smoother such as SmoothingSpline(0.0), not {smoother!r}")
+        data, workers = _immutable(self.data_points, "data_points"), _immutable(self.worker_points, "worker_points")
+        for name, points in (("data_points", data), ("worker_points", workers)):
+            object.__setattr__(self, name, points)
+        if self.num_data < self.encoder.min_nodes:
+            raise InvalidInput(f"{self.encoder} needs at least {self.encoder.min_nodes} data points, not {len(data)}")
+        if self.num_workers < self.min_received:
+            raise InvalidInput(
+                f"{self.decoder} decodes from at least {self.min_received} workers, but there are only {len(workers)}"
+            )
+        object.__setattr__(self, "_hash", hash((self.encoder, self.decoder, data.tobytes(), workers.tobytes())))
+
+    @classmethod
+    def letcc(
+        cls,
+        num_data: int,
+        num_workers: int,
+        *,
+        encoder_smoothing: float = 0.0,
+        decoder_smoothing: float = 0.0,
+        points: PointFamily = "chebyshev",
+    ) -> Self:
+        """Smoothing splines as encoder and decoder (LeTCC: Moradi et al., arXiv 2406.00300).
+
+        Parameters
+        ----------
+        num_data : int
+            K, at least 1.
+        num_workers : int
+            N, at least 1.
+        encoder_smoothing, decoder_smoothing : float
+            lambda_e and lambda_d, in mean form on (-1, 1).
+        points : {"chebyshev", "equispaced"}
+            "chebyshev": first kind for data, second kind for workers. "equispaced": workers on both ends.
+
+        Returns
+        -------
+        CodedScheme
+
+        Raises
+        ------
+        InvalidInput
+            If a number is out of its range.
+        """
+        encoder, decoder = SmoothingSpline(encoder_smoothing), SmoothingSpline(decoder_smoothing)
+        return cls(encoder, decoder, *_points(num_data, num_workers, points))
+
+    @classmethod
+    def bacc(cls, num_data: int, num_workers: int, *, points: PointFamily = "chebyshev") -> Self:
+        """Berrut's rational interpolant as encoder and decoder (BACC: arXiv 2009.08327).
+
+        Parameters
+        ----------
+        num_data : int
+            K, at least 1.
+        num_workers : int
+            N, at least 1.
+        points : {"chebyshev", "equispaced"}
+            As for `letcc`.
+
+        Returns
+        -------
+        CodedScheme
+
+        Raises
+        ------
+        InvalidInput
+            If a number is out of its range.
+        """
+        return cls(BerrutRational(), BerrutRational(), *_points(num_data, num_workers, points))
+
+    @classmethod
+    def lagrange(cls, num_data: int, num_workers: int, *, degree: int, points: PointFamily = "chebyshev") -> Self:
+        """Lagrange coded computing (Yu et al., arXiv 1806.00939): exact for polynomials.
+
+        Parameters
+        ----------
+        num_data : int
+            K, at least 1.
+        num_workers : int
+            N, at least the threshold (K - 1) * degree + 1.
+        degree : int
+            Degree of the function to be computed.
+        points : {"chebyshev", "equispaced"}
+            As for `letcc`.
+
+        Returns
+        -------
+        CodedScheme
+            Its decoder fits the polynomial by least squares to all that was received.
+
+        Raises
+        ------
+        InvalidInput
+            If a number is out of its range, or there are fewer workers than the threshold.
+        """
+        alphas, betas = _points(num_data, num_workers, points)
+        decoder = LagrangePolynomial((alphas.size - 1) * _integer(degree, "degree"))
+        if betas.size < decoder.min_nodes:
+            raise InvalidInput(
+                f"num_workers is {betas.size}, but a function of degree {degree} of {alphas.size} inputs needs "
+                f"(num_data - 1) * degree + 1 = {decoder.min_nodes} workers: use more workers or fewer inputs"
+            )
+        return cls(LagrangePolynomial(), decoder, alphas, betas)
+
+    @property
+    def num_data(self) -> int:
+        """K, the number of data points."""
+        return self.data_points.size
+
+    @property
+    def num_workers(self) -> int:
+        """N, the number of workers."""
+        return self.worker_points.size
+
+    @property
+    def min_received(self) -> int:
+        """The fewest workers that the decoder can work with."""
+        return self.decoder.min_nodes
+
+    def encoding_matrix(self) -> FloatArray:
+        """The matrix from inputs to coded inputs.
+
+        Returns
+        -------
+        ndarray of float64, shape (N, K)
+            Read-only.
+        """
+        return _read_only(self.encoder.operator(self.data_points, self.worker_points))
+
+    def decoding_matrix(self, received: ArrayLike | None = None) -> FloatArray:
+        """The matrix from received outputs to estimates.
+
+        Parameters
+        ----------
+        received : sequence of int, mask of bool, or None
+            Which workers answered; None means all.
+
+        Returns
+        -------
+        ndarray of float64, shape (K, |F|)
+            Read-only; columns in the order of `received`, for a mask in ascending order.
+
+        Raises
+        ------
+        InvalidInput
+            If `received` is not a valid set of workers.
+        TooFewReceived
+            If it has fewer than `min_received`.
+        """
+        return self._decoding_matrix(as_indices(received, self.num_workers))
+
+    def _decoding_matrix(self, received: IndexArray) -> FloatArray:
+        if received.size < self.min_received:
+            raise TooFewReceived(
+                f"{received.size} of {self.num_workers} workers answered, but this scheme decodes from at least "
+                f"{self.min_received}: wait for {self.min_received - received.size} more"
+            )
+        return _read_only(self.decoder.operator(self.worker_points[received], self.data_points))
+
+    def encode(self, x: Array, *, check_finite: bool = True) -> Array:
+        """Coded inputs, one for each worker.
+
+        Parameters
+        ----------
+        x : array_like or torch.Tensor, shape (K, ...)
+            One input for each data point. Integers and booleans are computed as floats.
+        check_finite : bool
+            Whether to look for NaN and infinity.
+
+        Returns
+        -------
+        ndarray or torch.Tensor, shape (N, ...)
+            Of the kind, dtype and device of `x`.
+
+        Raises
+        ------
+        InvalidInput
+            If the first axis is not K, or `x` does not hold numbers.
+        NonFiniteValues
+            If an input is NaN or infinite.
+        """
+        return combine(self.encoding_matrix(), x, "the inputs", check_finite=check_finite)
+
+    def decode(self, outputs: Array, received: ArrayLike | None = None, *, check_finite: bool = True) -> Array:
+        """Estimates of the function at the inputs from what was received.
+
+        Parameters
+        ----------
+        outputs : array_like or torch.Tensor, shape (|F|, ...)
+            The received outputs, in the order of `received`.
+        received : sequence of int, mask of bool, or None
+            Which workers they came from, in any order of arrival; None means all.
+        check_finite : bool
+            Whether to look for NaN and infinity.
+
+        Returns
+        -------
+        ndarray or torch.Tensor, shape (K, ...)
+            Of the kind, dtype and device of `outputs`.
+
+        Raises
+        ------
+        InvalidInput
+            If `received` is not a valid set of workers, or the outputs do not match it.
+        TooFewReceived
+            If fewer than `min_received` workers answered.
+        NonFiniteValues
+            If an output is NaN or infinite; the message names the workers.
+        """
+        indices = as_indices(received, self.num_workers)
+        matrix = self._decoding_matrix(indices)
+        return combine(matrix, outputs, "the outputs of workers", indices.tolist(), check_finite=check_finite)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal smoothers and equal points, in order."""
+        if not isinstance(other, CodedScheme):
+            return NotImplemented
+        return (
+            self._hash == other._hash
+            and (self.encoder, self.decoder) == (other.encoder, other.decoder)
+            and np.array_equal(self.data_points, other.data_points)
+            and np.array_equal(self.worker_points, other.worker_points)
+        )
+
+    def __hash__(self) -> int:
+        """Consistent with equality."""
+        return self._hash
+
+    def __repr__(self) -> str:
+        """The smoothers and the sizes; the points are attributes."""
+        return (
+            f"CodedScheme(encoder={self.encoder}, decoder={self.decoder}, "
+            f"num_data={self.num_data}, num_workers={self.num_workers})"
+        )
+
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        """Copy and unpickle through the constructor, which makes the points immutable again."""
+        return type(self), (self.encoder, self.decoder, self.data_points, self.worker_points)
+
+
+def _integer(value: int, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name} must be an integer, not {value!r}") from None
+
+
+def _points(num_data: int, num_workers: int, points: PointFamily) -> tuple[FloatArray, FloatArray]:
+    for name, count in (("num_data", num_data), ("num_workers", num_workers)):
+        if _integer(count, name) < 1:
+            raise InvalidInput(f"{name} is {count}: it must be at least 1")
+    if points == "chebyshev":
+        return chebyshev_first_kind(num_data), chebyshev_second_kind(num_workers)
+    if points == "equispaced":
+        return equispaced(num_data, interior=True), equispaced(num_workers)
+    raise InvalidInput(f'points must be "chebyshev" or "equispaced", not {points!r}')
+
+
+def _immutable(points: ArrayLike, name: str) -> FloatArray:
+    array = as_points(points, name)
+    if array.size == 0:
+        raise InvalidInput(f"{name} is empty: at least one point is needed")
+    outside = np.abs(array) > 1
+    if outside.any():
+        where = int(np.argmax(outside))
+        raise InvalidInput(
+            f"{name}[{where}] is {array[where]}: points lie in [-1, 1], on which smoothing and certificates are "
+            "defined; rescale them"
+        )
+    sorting_order(array, name)
+    # memory that belongs to bytes cannot be made writable again; adding zero makes -0.0 and 0.0 one point
+    return np.frombuffer((array + 0.0).tobytes())
+
+
+def _read_only(matrix: FloatArray) -> FloatArray:
+    matrix.setflags(write=False)
+    return matrix

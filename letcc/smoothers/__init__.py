@@ -1,0 +1,8 @@
+"""Methods of interpolation and smoothing: one file each, every one an `AbstractLinearSmoother`."""
+
+from letcc.smoothers.base import AbstractLinearSmoother
+from letcc.smoothers.berrut import BerrutRational
+from letcc.smoothers.lagrange import LagrangePolynomial
+from letcc.smoothers.spline import SmoothingSpline
+
+__all__ = ["AbstractLinearSmoother", "BerrutRational", "LagrangePolynomial", "SmoothingSpline"]

@@ -1,0 +1,123 @@
+"""Polynomials: through every node, or of a given degree by least squares."""
+
+import operator
+import warnings
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebvander
+
+from letcc.exceptions import IllConditionedWarning, InvalidInput
+from letcc.nodes import FloatArray
+from letcc.smoothers.base import AbstractLinearSmoother
+
+_FEW_DIGITS = 1e10  # amplification of rounding beyond which the user is told
+
+
+@final
+@dataclass(frozen=True)
+class LagrangePolynomial(AbstractLinearSmoother):
+    """The interpolating polynomial, or the least-squares polynomial of a given degree.
+
+    The decoder of Lagrange coded computing (Yu et al., arXiv 1806.00939): a polynomial f of degree D of K encoded
+    inputs is a polynomial of degree (K - 1) D, so that any (K - 1) D + 1 workers determine it.
+
+    Parameters
+    ----------
+    degree : int or None
+        None interpolates at every node. A number fits that degree, which where more nodes are known is far better
+        conditioned: on 40 random ones of 100 Chebyshev points the Lebesgue constant is 2 instead of 4e5.
+
+    Raises
+    ------
+    InvalidInput
+        If `degree` is not an integer of at least 0 or None.
+
+    Warns
+    -----
+    IllConditionedWarning
+        From `operator`, where the Lebesgue constant, reported in the message, leaves fewer than six digits.
+
+    Notes
+    -----
+    Interpolation is by the barycentric formula of the first kind (Higham, *IMA J. Numer. Anal.* 24, 2004), whose
+    entries are each right to about n units in the last place whatever the nodes; products are kept as mantissa and
+    exponent, since they leave the range of a double from a few hundred nodes on. The fit is by QR in the Chebyshev
+    basis on the hull of the nodes.
+    """
+
+    degree: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the degree once, so that no operator has to."""
+        if self.degree is None:
+            return
+        try:
+            degree = operator.index(self.degree)
+        except TypeError:
+            raise InvalidInput(f"degree must be an integer or None, not {self.degree!r}") from None
+        if degree < 0:
+            raise InvalidInput(f"degree is {degree}: it must be at least 0")
+        object.__setattr__(self, "degree", degree)
+
+    @property
+    def min_nodes(self) -> int:
+        """One more than the degree, which is what determines a polynomial."""
+        return 1 if self.degree is None else self.degree + 1
+
+    def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
+        if self.degree is None:
+            rows = _interpolation(nodes, targets)
+        else:
+            rows = _least_squares(nodes, targets, self.degree)
+        with np.errstate(over="ignore"):
+            amplification = np.abs(rows).sum(axis=1).max(initial=0.0)
+        if not np.isfinite(amplification):
+            raise InvalidInput(
+                f"{self} on these {nodes.size} nodes has a Lebesgue constant beyond the range of a double: "
+                "use Chebyshev points, a lower degree, or a spline"
+            )
+        if amplification > _FEW_DIGITS:
+            warnings.warn(
+                f"{self} on these {nodes.size} nodes has the Lebesgue constant {amplification:.1e}, by which it "
+                "multiplies rounding errors: use Chebyshev points, a lower degree, or a spline",
+                IllConditionedWarning,
+                stacklevel=3,
+            )
+        return rows
+
+
+def _interpolation(nodes: FloatArray, targets: FloatArray) -> FloatArray:
+    differences = nodes[:, None] - nodes
+    np.fill_diagonal(differences, 1)
+    weights, weight_exponents = _product(differences)
+    distances = targets[:, None] - nodes
+    hits = distances == 0
+    distances[hits] = 1  # their rows are unit vectors, written last
+    values, value_exponents = _product(distances)
+    mantissas = values[:, None] / (weights * distances)
+    with np.errstate(over="ignore", under="ignore"):
+        rows: FloatArray = np.ldexp(mantissas, value_exponents[:, None] - weight_exponents)
+    hit = hits.any(axis=1)
+    rows[hit] = hits[hit]
+    return rows
+
+
+def _product(factors: FloatArray) -> tuple[FloatArray, np.ndarray]:
+    """Product of each row as mantissas and exponents of two."""
+    mantissas, exponents = np.frexp(factors)
+    exponent = exponents.sum(axis=1)
+    product = np.ones(len(factors))
+    for start in range(0, factors.shape[1], 512):  # 512 mantissas of at least 1/2 cannot underflow
+        product, shift = np.frexp(product * mantissas[:, start : start + 512].prod(axis=1))
+        exponent = exponent + shift
+    return product, exponent
+
+
+def _least_squares(nodes: FloatArray, targets: FloatArray, degree: int) -> FloatArray:
+    centre, radius = (nodes[0] + nodes[-1]) / 2, (nodes[-1] - nodes[0]) / 2 or 1.0
+    q, r = np.linalg.qr(chebvander((nodes - centre) / radius, degree))
+    basis = chebvander((targets - centre) / radius, degree)
+    rows: FloatArray = np.linalg.solve(r.T, basis.T).T @ q.T
+    return rows
