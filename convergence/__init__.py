@@ -1,0 +1,1 @@
+"""What we measure: errors and rates of schemes on synthetic functions and on real networks."""

@@ -1,0 +1,126 @@
+"""Claims against measured errors: the real encode, compute, lose, decode pipeline on synthetic functions."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convergence.problems import Problem, zoo
+from letcc import CodedScheme
+from letcc.stragglers import AtMost, ConsecutiveBlock
+from theory.certification import cells_of, claim_row, combined, describe, fit_sweep, predicted
+from theory.cells import run_cells
+from theory.claims import BY_ID, CLAIMS, Claim
+
+YARDSTICK = "edge"  # smoother functions converge faster than any claim, so that they verify none
+RANDOM_SETS = 200
+NOISE_DRAWS = 200
+PROBLEMS = ("smooth", "oscillating", "edge", "edge-between", "vector")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement."""
+
+    claim: str
+    problem: str
+    model: str  # of stragglers: "consecutive" takes the worst block, "random" the mean over sets
+    sweep: str
+    num_workers: int
+    num_data: int
+    stragglers: int
+    seed: int
+
+
+def measure(cell: Cell) -> dict[str, Any]:
+    """Run one cell.
+
+    Parameters
+    ----------
+    cell : Cell
+
+    Returns
+    -------
+    dict
+        The cell with `error`, the mean squared error at the worst data point: its largest value over consecutive
+        blocks, or its mean over random received sets; with noise, in expectation over the draws.
+    """
+    claim = BY_ID[cell.claim]
+    scheme = claim.scheme(cell.num_data, cell.num_workers)
+    problem = zoo(scheme.data_points)[cell.problem]
+    # the seed leaves the claim out, so that all schemes meet the same straggler sets and the same noise
+    rng = np.random.default_rng([cell.seed, cell.num_workers, cell.num_data, cell.stragglers])
+    outputs, truth = _outputs(scheme, problem, claim.noise_std, rng)
+    if cell.model == "consecutive":
+        received_sets = ConsecutiveBlock(cell.stragglers).all(cell.num_workers)
+    else:
+        model = AtMost(cell.stragglers)
+        received_sets = (model.sample(cell.num_workers, rng) for _ in range(RANDOM_SETS))
+    squared = np.array([_squared_errors(scheme.decode(outputs[f], f), truth) for f in received_sets])
+    over_sets = squared.max(axis=0) if cell.model == "consecutive" else squared.mean(axis=0)
+    return asdict(cell) | {"error": float(over_sets.max())}
+
+
+def _outputs(
+    scheme: CodedScheme, problem: Problem, noise_std: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coded outputs (N, m, draws) and the function on the data (K, m, 1)."""
+    x = problem.inputs(scheme.data_points)
+    exact = problem.function(scheme.encode(x)).reshape(scheme.num_workers, -1, 1)
+    if noise_std:
+        exact = exact + noise_std * rng.standard_normal((*exact.shape[:2], NOISE_DRAWS))
+    return exact, problem.function(x).reshape(scheme.num_data, -1, 1)
+
+
+def _squared_errors(decoded: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    return ((decoded - truth) ** 2).mean(axis=(1, 2))
+
+
+def _cells(claims: list[Claim], seed: int) -> list[Cell]:
+    return [
+        Cell(claim.id, problem, model, point.sweep, point.num_workers, point.num_data, point.stragglers, seed)
+        for claim in claims
+        for problem in ([YARDSTICK] if claim.control else PROBLEMS)
+        for model in ("consecutive", "random")
+        for point in cells_of(claim)
+        if model == "consecutive" or point.stragglers  # nothing is random where nobody is lost
+    ]
+
+
+def measure_claims(seed: int, jobs: int) -> tuple[list[dict[str, Any]], pd.DataFrame, pd.DataFrame]:
+    """Measure every claim on a rate.
+
+    Parameters
+    ----------
+    seed : int
+    jobs : int
+        Worker processes.
+
+    Returns
+    -------
+    rows : list of dict
+        One for each claim, with the schema of `theory.certification.certify_claims`; judged on the yardstick problem
+        with the worst consecutive block.
+    table : DataFrame
+        One row for each cell.
+    slopes : DataFrame
+        The exponent of every claim, problem, straggler model and sweep, with its interval.
+    """
+    claims = [claim for claim in CLAIMS if claim.exponent_n is not None]
+    table = pd.DataFrame(run_cells(measure, _cells(claims, seed), jobs, "measuring"))
+    slopes = []
+    for (claim, problem, model, sweep), cells in table.groupby(["claim", "problem", "model", "sweep"], sort=False):
+        fitted = fit_sweep(cells.to_dict("records"), sweep)
+        slopes.append(
+            {"claim": claim, "problem": problem, "model": model, "sweep": sweep, "claimed": predicted(BY_ID[claim]).get(sweep)}
+            | {"exponent": fitted.value, "low": fitted.low, "high": fitted.high}
+        )
+    return [_row(claim, table) for claim in claims], table, pd.DataFrame(slopes)
+
+
+def _row(claim: Claim, table: pd.DataFrame) -> dict[str, Any]:
+    judged = table.query("claim == @claim.id and problem == @YARDSTICK and model == 'consecutive'").to_dict("records")
+    exponents = {sweep: fit_sweep(judged, sweep) for sweep in predicted(claim)}
+    verdict = combined(exponents[sweep].judge(claimed) for sweep, claimed in predicted(claim).items())
+    return claim_row(claim, verdict, measured={sweep: describe(exponent) for sweep, exponent in exponents.items()})

@@ -1,0 +1,1 @@
+"""Networks as the function that the workers compute: images, architectures, training and paired trials."""

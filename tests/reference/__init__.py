@@ -1,0 +1,1 @@
+"""Reference values from an independent implementation in high-precision arithmetic."""

@@ -1,0 +1,1 @@
+"""What the papers claim, as values, and the exact evidence for or against each."""

@@ -1,0 +1,213 @@
+"""Claims against exact certificates: the worst case over every consecutive block of stragglers."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from letcc import CodedScheme, certify
+from letcc.rates import Exponent, Verdict, fit_exponent
+from letcc.stragglers import ConsecutiveBlock
+from theory.cells import run_cells
+from theory.claims import BY_ID, CLAIMS, Claim
+
+_ROUNDING = (1e3 * np.finfo(float).eps) ** 2  # squared errors of values of order one
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a claim's grid."""
+
+    claim: str
+    sweep: str  # which variable runs: "N" or "S"
+    num_workers: int
+    num_data: int
+    stragglers: int
+
+
+def cells_of(claim: Claim) -> list[Cell]:
+    """The grid of a claim.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    list of Cell
+    """
+    design = claim.design
+    if claim.bound:
+        return [Cell(claim.id, "NS", n, design.num_data, s) for n in design.workers for s in design.stragglers if s < n / 4]
+    along_n = [Cell(claim.id, "N", n, design.num_data, 0) for n in design.workers]
+    along_s = [
+        Cell(claim.id, "S", design.straggler_workers, design.straggler_num_data, s) for s in design.stragglers
+    ]
+    return along_n + along_s
+
+
+def examine(cell: Cell) -> dict[str, Any]:
+    """The worst case of one cell.
+
+    Parameters
+    ----------
+    cell : Cell
+
+    Returns
+    -------
+    dict
+        The cell with `error`, the worst pointwise mean squared error over blocks of at most S stragglers, and `bound`
+        where the claim prints one with constants (both then are suprema, not squared).
+    """
+    claim = BY_ID[cell.claim]
+    scheme = claim.scheme(cell.num_data, cell.num_workers)
+    row = asdict(cell)
+    if claim.bound:
+        certificate = partial(certify, scheme, ball="full")
+        error = _worst(scheme, [cell.stragglers], lambda f: float(certificate(f).bounded_curvature_error(1, 1).max()))
+        return row | {"error": error, "bound": claim.bound(cell.num_workers, cell.stragglers)}
+    # "at most S" is the maximum over s <= S. BACC is not monotone in s, but is within each parity of N - s; losing
+    # more can only hurt an interpolating spline, the optimal recovery
+    fewest = max(0, cell.stragglers - 1) if claim.method == "bacc" else cell.stragglers
+    mse = partial(certify, scheme, ball=claim.ball, noise_std=claim.noise_std)
+    losses = range(fewest, cell.stragglers + 1)
+    return row | {"error": _worst(scheme, losses, lambda f: mse(f).worst_pointwise_mse), "bound": None}
+
+
+def _worst(scheme: CodedScheme, losses: Iterable[int], error: Callable[[np.ndarray], float]) -> float:
+    return max(error(received) for s in losses for received in ConsecutiveBlock(s).all(scheme.num_workers))
+
+
+def certify_claims(jobs: int = 1) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Certify every claim that has a grid.
+
+    Parameters
+    ----------
+    jobs : int
+        Worker processes.
+
+    Returns
+    -------
+    rows : list of dict
+        One for each claim: claim, verdict, expected, control, predicted, certified, measured (None).
+    table : list of dict
+        One for each cell.
+    """
+    claims = [claim for claim in CLAIMS if cells_of(claim)]
+    table = run_cells(examine, [cell for claim in claims for cell in cells_of(claim)], jobs, "certifying")
+    return [_row(claim, [row for row in table if row["claim"] == claim.id]) for claim in claims], table
+
+
+def _row(claim: Claim, table: list[dict[str, Any]]) -> dict[str, Any]:
+    evidence: dict[str, Any] = {}
+    verdicts = []
+    if claim.bound:
+        largest = max(row["error"] / row["bound"] for row in table)
+        evidence["largest exact / bound"] = largest
+        verdicts.append(Verdict.HOLDS if largest <= 1 else Verdict.REFUTED)
+    for name, claimed in (("N", claim.exponent_n), ("S", claim.exponent_s)):
+        if claimed is not None:
+            exponent = fit_sweep(table, name)
+            evidence[name] = describe(exponent)
+            verdicts.append(exponent.judge(float(claimed)))
+    return claim_row(claim, combined(verdicts), certified=evidence)
+
+
+def claim_row(
+    claim: Claim,
+    verdict: Verdict,
+    certified: dict[str, Any] | None = None,
+    measured: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """One row of the verdicts.
+
+    Parameters
+    ----------
+    claim : Claim
+    verdict : Verdict
+    certified, measured : dict, optional
+        Evidence by name: exponents as from `describe`, or numbers.
+
+    Returns
+    -------
+    dict
+    """
+    return {
+        "claim": claim.id,
+        "verdict": verdict,
+        "expected": claim.expected,
+        "control": claim.control,
+        "predicted": predicted(claim),
+        "certified": certified,
+        "measured": measured,
+    }
+
+
+def fit_sweep(table: list[dict[str, Any]], name: str) -> Exponent:
+    """Exponent of one sweep of a table of cells.
+
+    Parameters
+    ----------
+    table : list of dict
+        Cells with `error`, of one claim.
+    name : {"N", "S"}
+        Errors along S are fitted against S + 1.
+
+    Returns
+    -------
+    Exponent
+    """
+    rows = [row for row in table if row["sweep"] == name]
+    x = [row["num_workers"] if name == "N" else row["stragglers"] + 1 for row in rows]
+    return fit_exponent(x, [row["error"] for row in rows], floor=_ROUNDING)
+
+
+def describe(exponent: Exponent) -> dict[str, Any]:
+    """An exponent as plain data.
+
+    Parameters
+    ----------
+    exponent : Exponent
+
+    Returns
+    -------
+    dict
+    """
+    evidence = asdict(exponent)
+    for name in ("value", "low", "high"):
+        if not math.isfinite(evidence[name]):
+            evidence[name] = None  # JSON has no NaN
+    return evidence
+
+
+def predicted(claim: Claim) -> dict[str, float]:
+    """The claimed exponents as plain data.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    dict
+    """
+    exponents = {"N": claim.exponent_n, "S": claim.exponent_s}
+    return {name: float(exponent) for name, exponent in exponents.items() if exponent is not None}
+
+
+def combined(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a claim from those on its parts: as strong as the weakest.
+
+    Parameters
+    ----------
+    verdicts : iterable of Verdict
+
+    Returns
+    -------
+    Verdict
+    """
+    order = [Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.HOLDS, Verdict.ATTAINED]
+    return min(verdicts, key=order.index, default=Verdict.INCONCLUSIVE)
