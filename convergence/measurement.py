@@ -1,6 +1,7 @@
 """Claims against measured errors: the real encode, compute, lose, decode pipeline on synthetic functions."""
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ import pandas as pd
 from convergence.problems import Problem, zoo
 from letcc import CodedScheme
 from letcc.stragglers import AtMost, ConsecutiveBlock
-from theory.certification import cells_of, claim_row, combined, describe, fit_sweep, predicted
 from theory.cells import run_cells
+from theory.certification import cells_of, claim_row, fit_sweep, judge_rates
 from theory.claims import BY_ID, CLAIMS, Claim
+from theory.store import provenance, write_table
 
 YARDSTICK = "edge"  # smoother functions converge faster than any claim, so that they verify none
 RANDOM_SETS = 200
-NOISE_DRAWS = 200
+NOISE_DRAWS = 5000  # for one received set; shared out where there are hundreds
 PROBLEMS = ("smooth", "oscillating", "edge", "edge-between", "vector")
 
 
@@ -51,7 +53,8 @@ def measure(cell: Cell) -> dict[str, Any]:
     problem = zoo(scheme.data_points)[cell.problem]
     # the seed leaves the claim out, so that all schemes meet the same straggler sets and the same noise
     rng = np.random.default_rng([cell.seed, cell.num_workers, cell.num_data, cell.stragglers])
-    outputs, truth = _outputs(scheme, problem, claim.noise_std, rng)
+    draws = NOISE_DRAWS // 25 if cell.stragglers else NOISE_DRAWS
+    outputs, truth = _outputs(scheme, problem, claim.noise_std, draws, rng)
     if cell.model == "consecutive":
         received_sets = ConsecutiveBlock(cell.stragglers).all(cell.num_workers)
     else:
@@ -63,13 +66,13 @@ def measure(cell: Cell) -> dict[str, Any]:
 
 
 def _outputs(
-    scheme: CodedScheme, problem: Problem, noise_std: float, rng: np.random.Generator
+    scheme: CodedScheme, problem: Problem, noise_std: float, draws: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Coded outputs (N, m, draws) and the function on the data (K, m, 1)."""
     x = problem.inputs(scheme.data_points)
     exact = problem.function(scheme.encode(x)).reshape(scheme.num_workers, -1, 1)
     if noise_std:
-        exact = exact + noise_std * rng.standard_normal((*exact.shape[:2], NOISE_DRAWS))
+        exact = exact + noise_std * rng.standard_normal((*exact.shape[:2], draws))
     return exact, problem.function(x).reshape(scheme.num_data, -1, 1)
 
 
@@ -88,39 +91,45 @@ def _cells(claims: list[Claim], seed: int) -> list[Cell]:
     ]
 
 
-def measure_claims(seed: int, jobs: int) -> tuple[list[dict[str, Any]], pd.DataFrame, pd.DataFrame]:
-    """Measure every claim on a rate.
+def measure_claims(seed: int, jobs: int, out: Path) -> list[dict[str, Any]]:
+    """Measure every claim on a rate, and write measured.parquet (errors) and slopes.parquet (exponents).
 
     Parameters
     ----------
     seed : int
     jobs : int
         Worker processes.
+    out : Path
+        Folder of the results.
 
     Returns
     -------
-    rows : list of dict
-        One for each claim, with the schema of `theory.certification.certify_claims`; judged on the yardstick problem
-        with the worst consecutive block.
-    table : DataFrame
-        One row for each cell.
-    slopes : DataFrame
-        The exponent of every claim, problem, straggler model and sweep, with its interval.
+    list of dict
+        One row for each claim, see `theory.certification.claim_row`: judged on the yardstick problem with the worst
+        consecutive block.
     """
     claims = [claim for claim in CLAIMS if claim.exponent_n is not None]
     table = pd.DataFrame(run_cells(measure, _cells(claims, seed), jobs, "measuring"))
-    slopes = []
-    for (claim, problem, model, sweep), cells in table.groupby(["claim", "problem", "model", "sweep"], sort=False):
-        fitted = fit_sweep(cells.to_dict("records"), sweep)
-        slopes.append(
-            {"claim": claim, "problem": problem, "model": model, "sweep": sweep, "claimed": predicted(BY_ID[claim]).get(sweep)}
-            | {"exponent": fitted.value, "low": fitted.low, "high": fitted.high}
+    origin = provenance(
+        {"program": "convergence", "problems": PROBLEMS, "draws": NOISE_DRAWS, "sets": RANDOM_SETS}, seed
+    )
+    write_table(out / "measured.parquet", table, origin)
+    write_table(out / "slopes.parquet", _slopes(table), origin)
+    return [_row(claim, table) for claim in claims]
+
+
+def _slopes(table: pd.DataFrame) -> pd.DataFrame:
+    keys = ["claim", "problem", "model", "sweep"]
+    rows = []
+    for key, cells in table.groupby(keys, sort=False):
+        fitted = fit_sweep(cells.to_dict("records"), key[-1])
+        rows.append(
+            dict(zip(keys, key, strict=True)) | {"exponent": fitted.value, "low": fitted.low, "high": fitted.high}
         )
-    return [_row(claim, table) for claim in claims], table, pd.DataFrame(slopes)
+    return pd.DataFrame(rows)
 
 
 def _row(claim: Claim, table: pd.DataFrame) -> dict[str, Any]:
     judged = table.query("claim == @claim.id and problem == @YARDSTICK and model == 'consecutive'").to_dict("records")
-    exponents = {sweep: fit_sweep(judged, sweep) for sweep in predicted(claim)}
-    verdict = combined(exponents[sweep].judge(claimed) for sweep, claimed in predicted(claim).items())
-    return claim_row(claim, verdict, measured={sweep: describe(exponent) for sweep, exponent in exponents.items()})
+    verdict, exponents = judge_rates(claim, judged)
+    return claim_row(claim, verdict, measured=exponents)

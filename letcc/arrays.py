@@ -16,7 +16,12 @@ Array = TypeVar("Array")
 
 
 def combine(
-    matrix: FloatArray, values: Array, name: str, labels: Sequence[Any] | None = None, *, check_finite: bool = True
+    matrix: FloatArray,
+    values: Array,
+    name: str,
+    labels: Sequence[Any] | None = None,
+    *,
+    check_finite: bool = True,
 ) -> Array:
     """The product of a matrix with the first axis of an array.
 
@@ -84,7 +89,8 @@ def _combine_numpy(matrix: FloatArray, values: "NDArray[Any]") -> "NDArray[Any]"
     # a complex column is two real ones, which halves the work of promoting the matrix
     product = matrix.astype(real, copy=False) @ flat.view(real)
     with np.errstate(over="ignore"):  # an overflow is reported by the check for finite results
-        return product.view(working).astype(dtype, copy=False).reshape(len(matrix), *values.shape[1:])
+        result: NDArray[Any] = product.view(working).astype(dtype, copy=False)
+    return result.reshape(len(matrix), *values.shape[1:])
 
 
 def _combine_torch(torch: Any, matrix: FloatArray, values: Any) -> Any:
@@ -110,6 +116,4 @@ def _blame(values: Any, isfinite: Any, name: str, labels: Sequence[Any] | None) 
     if not bad:
         raise NonFiniteValues(f"the result overflows {values.dtype}: pass {name} in a wider dtype")
     shown = ", ".join(map(str, bad[:5])) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
-    raise NonFiniteValues(
-        f"{name} {shown} contain NaN or infinity, which would spread to every result: leave them out"
-    )
+    raise NonFiniteValues(f"{name} {shown} contain NaN or infinity, which would spread to every result: leave them out")

@@ -140,7 +140,8 @@ class Certificate:
         bias = float(self.squared_bias[k])
         if bias <= _ZERO:
             return np.zeros(np.shape(x))
-        return self._functionals.representer(k, np.asarray(x, dtype=np.float64)) / np.sqrt(bias)
+        values: FloatArray = self._functionals.representer(k, np.asarray(x, dtype=np.float64)) / np.sqrt(bias)
+        return values
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,9 @@ class _ErrorFunctionals:
         lines = self.slopes - self.constants  # e_k[t]
         left = self.breakpoints[1:] <= self.targets[:, None]
         # left of the anchor, (t - s)_+ is t - s plus the part that points left
-        a, b = (np.where(left, kernel - lines[:, None], kernel) for kernel in (self.kernels[:, :-1], self.kernels[:, 1:]))
+        a, b = (
+            np.where(left, kernel - lines[:, None], kernel) for kernel in (self.kernels[:, :-1], self.kernels[:, 1:])
+        )
         size = np.abs(a) + np.abs(b)
         crossing = np.where(a * b < 0, (a * a + b * b) / np.where(size > 0, size, 1), size)
         error: FloatArray = curvature * (crossing @ np.diff(self.breakpoints)) / 2 + slope * np.abs(lines)

@@ -86,7 +86,7 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[Any, Any]:
     return first, second
 
 
-def _array(values: ArrayLike) -> Any:
+def _array(values: Any) -> Any:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(values, torch.Tensor):
         values = values.detach().cpu()

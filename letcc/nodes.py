@@ -1,13 +1,16 @@
 """Point sets on [-1, 1], and the checks that every set of points passes once."""
 
 import operator
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from letcc.exceptions import DuplicateNodes, InvalidInput
 
-FloatArray = NDArray[np.float64]
+FloatArray: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
 
 
 def chebyshev_first_kind(n: int) -> FloatArray:
@@ -119,10 +122,12 @@ def as_points(points: ArrayLike, name: str) -> FloatArray:
     InvalidInput
         If the points are not real, not finite or not one-dimensional.
     """
-    array = np.asarray(points)
+    try:
+        array = np.asarray(points)
+    except ValueError:
+        raise InvalidInput(f"{name} must be a flat sequence of real numbers, not {points!r}") from None
     if array.dtype.kind not in "fiu":
-        if array.size or array.dtype.kind != "O":
-            raise InvalidInput(f"{name} must be real numbers, not {array.dtype}: {points!r}")
+        raise InvalidInput(f"{name} must be real numbers, not {array.dtype}: {points!r}")
     array = array.astype(np.float64, copy=False)
     if array.ndim != 1:
         raise InvalidInput(f"{name} must have one axis, not the shape {array.shape}")
@@ -133,7 +138,7 @@ def as_points(points: ArrayLike, name: str) -> FloatArray:
     return array
 
 
-def sorting_order(points: FloatArray, name: str) -> NDArray[np.intp] | None:
+def sorting_order(points: FloatArray, name: str) -> IndexArray | None:
     """The permutation that sorts distinct points, or None where they are sorted already.
 
     Parameters

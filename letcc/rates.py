@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from letcc.exceptions import InvalidInput
 
 _FEWEST = 3  # points of a fit
+_PREASYMPTOTIC = 2  # points at the beginning that a fit leaves out where it can afford to
 _LEAST_WIDENING = 0.05  # exact data have intervals far narrower than their distance to the asymptote
 _WIDEST = 0.75  # half an interval beyond which no exponent in it counts as attained
 _STEEPEST = 20.0
@@ -82,7 +83,7 @@ def fit_exponent(x: ArrayLike, errors: ArrayLike, *, floor: float = 0.0) -> Expo
     Returns
     -------
     Exponent
-        Least squares on logarithms over the upper half of the usable points (at least three). The interval is
+        Least squares on logarithms over all usable points but the first two (at least three). The interval is
         Student's at 95 %, widened by the drift between the last two windows and by at least 0.05.
 
     Raises
@@ -102,7 +103,7 @@ def fit_exponent(x: ArrayLike, errors: ArrayLike, *, floor: float = 0.0) -> Expo
     if usable < _FEWEST:
         return Exponent(np.nan, np.nan, np.nan, (), ())
     log_x, log_error = np.log(abscissae[:usable]), np.log(values[:usable])
-    width = max(_FEWEST, (usable + 1) // 2)
+    width = max(_FEWEST, usable - _PREASYMPTOTIC)
     last = linregress(log_x[-width:], log_error[-width:])
     if usable > width:
         before = linregress(log_x[-width - 1 : -1], log_error[-width - 1 : -1])

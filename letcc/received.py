@@ -1,13 +1,10 @@
 """Which workers answered: indices in order of arrival, or a mask. Checked here and nowhere else."""
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from letcc.exceptions import InvalidInput
-
-IndexArray: TypeAlias = NDArray[np.intp]
+from letcc.nodes import IndexArray
 
 
 def as_indices(received: ArrayLike | None, num_workers: int) -> IndexArray:
@@ -58,9 +55,7 @@ def as_indices(received: ArrayLike | None, num_workers: int) -> IndexArray:
     outside = (array < 0) | (array >= num_workers)
     if outside.any():
         where = int(np.argmax(outside))
-        raise InvalidInput(
-            f"received[{where}] is {array[where]}: the workers are numbered from 0 to {num_workers - 1}"
-        )
+        raise InvalidInput(f"received[{where}] is {array[where]}: the workers are numbered from 0 to {num_workers - 1}")
     counts = np.bincount(array, minlength=num_workers)
     if counts.max() > 1:
         raise InvalidInput(f"worker {int(np.argmax(counts > 1))} is named more than once in received")

@@ -11,13 +11,14 @@ from letcc.arrays import combine
 from letcc.exceptions import InvalidInput, TooFewReceived
 from letcc.nodes import (
     FloatArray,
+    IndexArray,
     as_points,
     chebyshev_first_kind,
     chebyshev_second_kind,
     equispaced,
     sorting_order,
 )
-from letcc.received import IndexArray, as_indices
+from letcc.received import as_indices
 from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline
 
 Array = TypeVar("Array")
@@ -71,7 +72,10 @@ class CodedScheme:
             smoother = getattr(self, name)
             if not isinstance(smoother, AbstractLinearSmoother):
                 raise InvalidInput(f"{name} must be a smoother such as SmoothingSpline(0.0), not {smoother!r}")
-        data, workers = _immutable(self.data_points, "data_points"), _immutable(self.worker_points, "worker_points")
+        data, workers = (
+            _immutable(self.data_points, "data_points"),
+            _immutable(self.worker_points, "worker_points"),
+        )
         for name, points in (("data_points", data), ("worker_points", workers)):
             object.__setattr__(self, name, points)
         if self.num_data < self.encoder.min_nodes:

@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from letcc.exceptions import InvalidInput
-from letcc.received import IndexArray
+from letcc.nodes import IndexArray
 
 Seed = int | np.random.Generator | np.random.SeedSequence
 _MOST_LISTED = 10**7
@@ -157,7 +157,8 @@ class ConsecutiveBlock(AbstractStragglers):
         return (self._without(start, num_workers) for start in range(self.count(num_workers)))
 
     def _without(self, start: int, num_workers: int) -> IndexArray:
-        return np.r_[:start, start + self.stragglers : num_workers]
+        received = np.arange(num_workers)
+        return np.delete(received, slice(start, start + self.stragglers))
 
 
 @final

@@ -234,9 +234,7 @@ class TestTrials:
     def test_a_trial_does_not_depend_on_the_others(self, network, images):
         scheme = letcc.CodedScheme.letcc(5, 16)
         few = run_trials(network, images, {"LeTCC": scheme}, 6, 2, seed=1)
-        many = run_trials(
-            network, images, {"BACC": letcc.CodedScheme.bacc(5, 16), "LeTCC": scheme}, 6, 4, seed=1
-        )
+        many = run_trials(network, images, {"BACC": letcc.CodedScheme.bacc(5, 16), "LeTCC": scheme}, 6, 4, seed=1)
         expected = many[(many["scheme"] == "LeTCC") & (many["trial"] < 2)].reset_index(drop=True)
         pd.testing.assert_frame_equal(few, expected)
         assert not run_trials(network, images, {"LeTCC": scheme}, 6, 2, seed=2).equals(few)
@@ -313,14 +311,10 @@ class TestSummarise:
             [3, 3, 2, 3 - 2 * half, 3 + 2 * half],
         )
         columns = ["difference", "difference_low", "difference_high"]
-        np.testing.assert_allclose(
-            summary.loc[("LeTCC", "rmse"), columns].astype(float), [1, 1 - half, 1 + half]
-        )
+        np.testing.assert_allclose(summary.loc[("LeTCC", "rmse"), columns].astype(float), [1, 1 - half, 1 + half])
         np.testing.assert_array_equal(summary.loc[("BACC", "rmse"), columns].astype(float), [0, 0, 0])
         columns = ["mean", "mean_low", "mean_high"]
-        np.testing.assert_array_equal(
-            summary.loc[("LeTCC", "relative_accuracy"), columns].astype(float), [1, 1, 1]
-        )
+        np.testing.assert_array_equal(summary.loc[("LeTCC", "relative_accuracy"), columns].astype(float), [1, 1, 1])
 
     def test_bad_input(self):
         trials = self.trials([1, 2, 3], [1, 3, 5])

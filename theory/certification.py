@@ -4,16 +4,20 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from letcc import CodedScheme, certify
 from letcc.rates import Exponent, Verdict, fit_exponent
 from letcc.stragglers import ConsecutiveBlock
 from theory.cells import run_cells
-from theory.claims import BY_ID, CLAIMS, Claim
+from theory.claims import BY_ID, CLAIMS, CURVES, Claim
+from theory.store import provenance, write_rows, write_table
 
+_ALL_BLOCKS = 1024  # every block of stragglers is examined up to here
 _ROUNDING = (1e3 * np.finfo(float).eps) ** 2  # squared errors of values of order one
 
 
@@ -22,7 +26,7 @@ class Cell:
     """One point of a claim's grid."""
 
     claim: str
-    sweep: str  # which variable runs: "N" or "S"
+    sweep: str  # what runs: "N", "S", both ("NS"), or N along a curve of `theory.claims.CURVES`
     num_workers: int
     num_data: int
     stragglers: int
@@ -41,12 +45,18 @@ def cells_of(claim: Claim) -> list[Cell]:
     """
     design = claim.design
     if claim.bound:
-        return [Cell(claim.id, "NS", n, design.num_data, s) for n in design.workers for s in design.stragglers if s < n / 4]
+        return [
+            Cell(claim.id, "NS", n, design.num_data, s) for n in design.workers for s in design.stragglers if s < n / 4
+        ]
     along_n = [Cell(claim.id, "N", n, design.num_data, 0) for n in design.workers]
-    along_s = [
-        Cell(claim.id, "S", design.straggler_workers, design.straggler_num_data, s) for s in design.stragglers
+    along_s = [Cell(claim.id, "S", design.straggler_workers, design.straggler_num_data, s) for s in design.stragglers]
+    along_curves = [
+        Cell(claim.id, curve, n, design.num_data, CURVES[curve](n))
+        for curve in design.curves
+        for n in design.workers
+        if n <= _ALL_BLOCKS
     ]
-    return along_n + along_s
+    return along_n + along_s + along_curves
 
 
 def examine(cell: Cell) -> dict[str, Any]:
@@ -81,39 +91,75 @@ def _worst(scheme: CodedScheme, losses: Iterable[int], error: Callable[[np.ndarr
     return max(error(received) for s in losses for received in ConsecutiveBlock(s).all(scheme.num_workers))
 
 
-def certify_claims(jobs: int = 1) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Certify every claim that has a grid.
+def certify_claims(jobs: int, out: Path) -> list[dict[str, Any]]:
+    """Certify every claim that has a grid, and write certified.parquet and certified.json.
 
     Parameters
     ----------
     jobs : int
         Worker processes.
+    out : Path
+        Folder of the results.
 
     Returns
     -------
-    rows : list of dict
-        One for each claim: claim, verdict, expected, control, predicted, certified, measured (None).
-    table : list of dict
-        One for each cell.
+    list of dict
+        One row for each claim, see `claim_row`.
     """
-    claims = [claim for claim in CLAIMS if cells_of(claim)]
-    table = run_cells(examine, [cell for claim in claims for cell in cells_of(claim)], jobs, "certifying")
-    return [_row(claim, [row for row in table if row["claim"] == claim.id]) for claim in claims], table
+    cells = [cell for claim in CLAIMS for cell in cells_of(claim)]
+    table = run_cells(examine, cells, jobs, "certifying")
+    origin = provenance({"program": "theory", "cells": [asdict(cell) for cell in cells]})
+    write_table(out / "certified.parquet", pd.DataFrame(table), origin)
+    rows = [_row(claim, [row for row in table if row["claim"] == claim.id]) for claim in CLAIMS if cells_of(claim)]
+    write_rows(out / "certified.json", rows, origin)
+    return rows
 
 
 def _row(claim: Claim, table: list[dict[str, Any]]) -> dict[str, Any]:
-    evidence: dict[str, Any] = {}
-    verdicts = []
     if claim.bound:
         largest = max(row["error"] / row["bound"] for row in table)
-        evidence["largest exact / bound"] = largest
-        verdicts.append(Verdict.HOLDS if largest <= 1 else Verdict.REFUTED)
-    for name, claimed in (("N", claim.exponent_n), ("S", claim.exponent_s)):
-        if claimed is not None:
-            exponent = fit_sweep(table, name)
-            evidence[name] = describe(exponent)
-            verdicts.append(exponent.judge(float(claimed)))
-    return claim_row(claim, combined(verdicts), certified=evidence)
+        verdict = Verdict.HOLDS if largest <= 1 else Verdict.REFUTED
+        return claim_row(claim, verdict, certified={"largest exact/bound": largest})
+    verdict, exponents = judge_rates(claim, table)
+    return claim_row(claim, verdict, certified=exponents)
+
+
+def judge_rates(claim: Claim, table: list[dict[str, Any]]) -> tuple[Verdict, dict[str, Any]]:
+    """Hold a claim's exponents against a table of errors.
+
+    Parameters
+    ----------
+    claim : Claim
+    table : list of dict
+        Its cells, each with `error`.
+
+    Returns
+    -------
+    verdict : Verdict
+        As strong as the weakest of its parts.
+    evidence : dict
+        Exponents as plain data, by sweep.
+    """
+    exponents = {sweep: fit_sweep(table, sweep) for sweep in predicted(claim)}
+    judged = {sweep: exponent.judge(predicted(claim)[sweep]) for sweep, exponent in exponents.items()}
+    if claim.design.curves:
+        judged.pop("S")
+        for curve in claim.design.curves:
+            relative = [row | {"error": row["error"] / _rate(claim, row)} for row in table]
+            exponents[f"error/rate, {curve}"] = along = fit_sweep(relative, curve)
+            judged[curve] = along.judge(0)
+    return _weakest(judged.values()), {name: describe(exponent) for name, exponent in exponents.items()}
+
+
+def _rate(claim: Claim, row: dict[str, Any]) -> float:
+    assert claim.exponent_n is not None
+    assert claim.exponent_s is not None
+    return float(row["num_workers"] ** float(claim.exponent_n) * (row["stragglers"] + 1) ** float(claim.exponent_s))
+
+
+def _weakest(verdicts: Iterable[Verdict]) -> Verdict:
+    order = [Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.HOLDS, Verdict.ATTAINED]
+    return min(verdicts, key=order.index)
 
 
 def claim_row(
@@ -153,15 +199,15 @@ def fit_sweep(table: list[dict[str, Any]], name: str) -> Exponent:
     ----------
     table : list of dict
         Cells with `error`, of one claim.
-    name : {"N", "S"}
-        Errors along S are fitted against S + 1.
+    name : str
+        A sweep; along "S" errors are fitted against S + 1, else against N.
 
     Returns
     -------
     Exponent
     """
     rows = [row for row in table if row["sweep"] == name]
-    x = [row["num_workers"] if name == "N" else row["stragglers"] + 1 for row in rows]
+    x = [row["stragglers"] + 1 if name == "S" else row["num_workers"] for row in rows]
     return fit_exponent(x, [row["error"] for row in rows], floor=_ROUNDING)
 
 
@@ -196,18 +242,3 @@ def predicted(claim: Claim) -> dict[str, float]:
     """
     exponents = {"N": claim.exponent_n, "S": claim.exponent_s}
     return {name: float(exponent) for name, exponent in exponents.items() if exponent is not None}
-
-
-def combined(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a claim from those on its parts: as strong as the weakest.
-
-    Parameters
-    ----------
-    verdicts : iterable of Verdict
-
-    Returns
-    -------
-    Verdict
-    """
-    order = [Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.HOLDS, Verdict.ATTAINED]
-    return min(verdicts, key=order.index, default=Verdict.INCONCLUSIVE)

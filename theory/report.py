@@ -2,27 +2,39 @@
 
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from letcc.rates import Verdict
 from theory.claims import BY_ID
 
+_NARROWEST = 124  # below it the intervals break
 _STYLE = {"attained": "green", "holds": "cyan", "refuted": "red", "inconclusive": "yellow"}
 
 
-def print_verdicts(rows: list[dict[str, Any]], console: Console) -> None:
+def console() -> Console:
+    """Standard output, wide enough for the tables.
+
+    Returns
+    -------
+    rich.console.Console
+    """
+    return Console(width=max(Console().width, _NARROWEST))
+
+
+def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
     """Print the table of claims.
 
     Parameters
     ----------
     rows : list of dict
         As `theory.certification.certify_claims` returns them, joined with measurements or not.
-    console : rich.console.Console
+    output : rich.console.Console
     """
-    table = Table("claim", "source", "predicted", "certified", "measured", "verdict", title="Claims", show_lines=True)
-    for column in (0, 3, 4):
-        table.columns[column].no_wrap = True
+    table = Table(title="Claims", box=SIMPLE_HEAD, show_lines=True)
+    for column in ("claim", "source", "predicted", "certified", "measured", "verdict"):
+        table.add_column(column, no_wrap=column != "source", min_width=14 if column == "source" else None)
     for row in rows:
         claim = BY_ID[row["claim"]]
         name = f"{claim.id}\n[dim]false on purpose[/]" if claim.control else claim.id
@@ -31,13 +43,13 @@ def print_verdicts(rows: list[dict[str, Any]], console: Console) -> None:
             verdict += f"\n[bold red]expected: {row['expected']}[/]"
         cells = (_evidence(row[key]) for key in ("predicted", "certified", "measured"))
         table.add_row(name, f"{claim.citation} [dim]({claim.provenance})[/]", *cells, verdict)
-    console.print(table)
+    output.print(table)
 
 
 def _evidence(evidence: dict[str, Any] | None) -> str:
     if not evidence:
         return "-"
-    return "\n".join(f"{name}: {_number(value)}" for name, value in evidence.items())
+    return "\n".join(f"{name}: {_number(value)}".replace(", ", ",\n  ") for name, value in evidence.items())
 
 
 def _number(value: Any) -> str:
@@ -45,7 +57,7 @@ def _number(value: Any) -> str:
         return f"{value:.3g}" if isinstance(value, float) else str(value)
     if value["value"] is None:
         return "too few points"
-    return f"{value['value']:.2f} \\[{value['low']:.2f}, {value['high']:.2f}]"
+    return f"{value['value']:.2f} ± {(value['high'] - value['low']) / 2:.2f}"
 
 
 def exit_status(rows: list[dict[str, Any]]) -> int:

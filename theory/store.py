@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 SCHEMA_VERSION = 1
-RESULTS = Path("results")
 _PACKAGES = ("letcc", "numpy", "scipy", "torch")
 
 
@@ -59,7 +58,7 @@ def _revision() -> str | None:
         return None  # a checkout without git, or without a commit
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file so that it is complete or absent, whenever the process is killed.
 
     Parameters

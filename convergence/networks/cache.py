@@ -33,9 +33,7 @@ def store_weights(path: Path, weights: dict[str, torch.Tensor], metadata: dict[s
     _write_atomically(path.with_suffix(".json"), json.dumps(described, indent=2).encode())
 
 
-def load_weights(
-    path: Path, identity: dict[str, Any]
-) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
+def load_weights(path: Path, identity: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
     """Read weights and metadata back; None if nothing was stored.
 
     Raises

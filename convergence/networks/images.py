@@ -80,9 +80,7 @@ def _digits(*, train: bool) -> tuple[torch.Tensor, torch.Tensor]:
     )
     rows = train_rows if train else test_rows
     small = torch.from_numpy(grey[rows]).float().reshape(-1, 1, 8, 8) / 16
-    return functional.interpolate(small, size=(28, 28), mode="bilinear"), torch.from_numpy(
-        labels[rows]
-    ).long()
+    return functional.interpolate(small, size=(28, 28), mode="bilinear"), torch.from_numpy(labels[rows]).long()
 
 
 def _mnist(root: Path, *, train: bool) -> tuple[torch.Tensor, torch.Tensor]:

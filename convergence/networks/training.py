@@ -121,9 +121,7 @@ def train(images: Images, seed: int, recipe: Recipe, progress: Callable[[str], N
     return network.eval()
 
 
-def _batches(
-    images: Images, size: int, generator: torch.Generator
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def _batches(images: Images, size: int, generator: torch.Generator) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     while True:
         for batch in torch.randperm(len(images), generator=generator).split(size):
             yield images.pixels[batch], images.labels[batch]

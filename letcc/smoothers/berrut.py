@@ -46,7 +46,7 @@ class BerrutRational(AbstractLinearSmoother):
         magnitude = np.sum(pairs, axis=1, keepdims=True, where=outward & ~straddling) + left + right
         # the node next to the target on its left carries the sign of the whole sum, or minus the one on its right
         sign = np.where(below > 0, signs[below - 1], -signs[0])
-        rows = (nearest / distances) * (signs / (sign * magnitude))
+        rows: FloatArray = (nearest / distances) * (signs / (sign * magnitude))
         hit = hits.any(axis=1)
         rows[hit] = hits[hit]
         return rows

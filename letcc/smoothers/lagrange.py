@@ -67,10 +67,8 @@ class LagrangePolynomial(AbstractLinearSmoother):
         return 1 if self.degree is None else self.degree + 1
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
-        if self.degree is None:
-            rows = _interpolation(nodes, targets)
-        else:
-            rows = _least_squares(nodes, targets, self.degree)
+        degree = self.degree
+        rows = _interpolation(nodes, targets) if degree is None else _least_squares(nodes, targets, degree)
         with np.errstate(over="ignore"):
             amplification = np.abs(rows).sum(axis=1).max(initial=0.0)
         if not np.isfinite(amplification):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.linalg.lapack import dgbtrf, dgbtrs, dptsv
 
 from letcc.exceptions import InvalidInput
-from letcc.nodes import FloatArray
+from letcc.nodes import BoolArray, FloatArray, IndexArray
 from letcc.smoothers.base import AbstractLinearSmoother
 
 _BAND = 2  # no unknown of the optimality system meets another more than two places away
@@ -75,7 +75,7 @@ class SmoothingSpline(AbstractLinearSmoother):
         return _smoothing(nodes, gaps, total, targets)
 
 
-def _intervals(nodes: FloatArray, targets: FloatArray) -> tuple[np.ndarray, FloatArray, FloatArray, FloatArray]:
+def _intervals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray, FloatArray, BoolArray]:
     """The gap that each target is evaluated in, its distances from both ends, and where it lies inside."""
     left = np.searchsorted(nodes[1:-1], targets, side="right")
     after, before = targets - nodes[left], targets - nodes[left + 1]

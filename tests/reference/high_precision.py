@@ -190,10 +190,7 @@ def sobolev_ridge(nodes, values, length_scale, smoothing, targets):
             system[i, i] += n * mpf(smoothing)
             system[i, n] = system[n, i] = 1
         *weights, constant = lu_solve(system, matrix([*map(mpf, values), 0]))
-        return [
-            constant + fsum(a * kernel(mpf(t), x) for a, x in zip(weights, nodes, strict=True))
-            for t in targets
-        ]
+        return [constant + fsum(a * kernel(mpf(t), x) for a, x in zip(weights, nodes, strict=True)) for t in targets]
 
 
 def certificate(matrix_rows, data_points, worker_points, ball):

@@ -1,0 +1,65 @@
+"""Measure the claims: ``python -m convergence``; the main job: ``python -m convergence verify``."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from convergence.verify import measure, verify
+from letcc.exceptions import LetccError
+from theory.options import JOBS, RESULTS, Jobs, Out, Seed
+from theory.report import console, exit_status, print_verdicts
+
+DataRoot = Annotated[
+    Path | None,
+    typer.Option(
+        envvar="LETCC_DATA",
+        help="Folder with MNIST/raw/*-ubyte, uncompressed. Without it: the digits that scikit-learn ships.",
+    ),
+]
+
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    context: typer.Context, data_root: DataRoot = None, seed: Seed = 0, jobs: Jobs = JOBS, out: Out = RESULTS
+) -> None:
+    """Measure every claim on synthetic functions and on a trained LeNet5; write measured.json and its tables.
+
+    Exits with 0 when all is as expected, 1 when a verdict differs from the recorded expectation, 2 for bad usage.
+    """
+    if context.invoked_subcommand is None:
+        output = console()
+        with _usage_errors():
+            rows = measure(data_root, seed, jobs, out, output)
+        print_verdicts(rows, output)
+        raise typer.Exit(exit_status(rows))
+
+
+@app.command("verify")
+def verify_command(data_root: DataRoot = None, seed: Seed = 0, jobs: Jobs = JOBS, out: Out = RESULTS) -> None:
+    """Certify, measure, join both into verdicts.json, print the table and draw the figures.
+
+    Exits with 0 when all is as expected, 1 when a verdict differs from the recorded expectation or a negative control
+    is not refuted, 2 for bad usage.
+    """
+    with _usage_errors():
+        status = verify(data_root, seed, jobs, out)
+    raise typer.Exit(status)
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """A user's mistake is a message, not a traceback."""
+    try:
+        yield
+    except LetccError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+if __name__ == "__main__":
+    app()

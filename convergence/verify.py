@@ -1,0 +1,117 @@
+"""The main job: certify, measure, join, print, draw."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from convergence.measurement import measure_claims
+from convergence.networks.images import load_images
+from convergence.table1 import CLAIM, DATA, STRAGGLERS, TRIALS, WORKERS, measure_network
+from letcc.rates import Verdict
+from theory.certification import certify_claims, claim_row
+from theory.claims import CLAIMS, Claim
+from theory.report import console, exit_status, print_verdicts
+from theory.store import provenance, write_rows
+
+
+def measure(data_root: Path | None, seed: int, jobs: int, out: Path, output: Console) -> list[dict[str, Any]]:
+    """Measure rates and the network, write measured.json, print the network's table.
+
+    Parameters
+    ----------
+    data_root : Path or None
+        Where MNIST lies; None for scikit-learn's digits.
+    seed, jobs : int
+    out : Path
+        Folder of the results.
+    output : rich.console.Console
+
+    Returns
+    -------
+    list of dict
+        One row for each measured claim.
+    """
+    load_images(data_root, train=False)  # missing files are an error before any work
+    rows = measure_claims(seed, jobs, out)
+    row, summary = measure_network(data_root, seed, out)
+    rows.append(row)
+    write_rows(out / "measured.json", rows, provenance({"program": "convergence"}, seed))
+    _print_networks(summary, output)
+    return rows
+
+
+def verify(data_root: Path | None, seed: int, jobs: int, out: Path) -> int:
+    """Run the main job.
+
+    Parameters
+    ----------
+    data_root : Path or None
+        Where MNIST lies; None for scikit-learn's digits.
+    seed, jobs : int
+    out : Path
+        Folder of the results.
+
+    Returns
+    -------
+    int
+        The exit status: 0 where all is as expected, 1 where not.
+    """
+    output = console()
+    load_images(data_root, train=False)  # missing files are an error before any work
+    certified = certify_claims(jobs, out)
+    rows = join(certified, measure(data_root, seed, jobs, out, output))
+    write_rows(out / "verdicts.json", rows, provenance({"program": "verify"}, seed))
+    print_verdicts(rows, output)
+    # a program of its own, since figures only ever reads results
+    drawn = subprocess.run([sys.executable, "-m", "figures", "--out", str(out)], check=False).returncode
+    output.print(f"Results are in {out.resolve()}", soft_wrap=True)
+    return exit_status(rows) or drawn
+
+
+def join(certified: list[dict[str, Any]], measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One verdict for each claim from both kinds of evidence.
+
+    Parameters
+    ----------
+    certified, measured : list of dict
+        Rows, see `theory.certification.claim_row`.
+
+    Returns
+    -------
+    list of dict
+        In the order of the registry. The certificate decides where there is one, since it is exact over the whole
+        ball; a measured refutation overrules it, since one function is enough.
+    """
+    exact, seen = ({row["claim"]: row for row in evidence} for evidence in (certified, measured))
+    return [_joined(claim, exact.get(claim.id), seen.get(claim.id)) for claim in CLAIMS if claim.id in exact | seen]
+
+
+def _joined(claim: Claim, exact: dict[str, Any] | None, seen: dict[str, Any] | None) -> dict[str, Any]:
+    verdicts = [Verdict(row["verdict"]) for row in (exact, seen) if row]
+    verdict = Verdict.REFUTED if Verdict.REFUTED in verdicts else verdicts[0]
+    return claim_row(claim, verdict, exact and exact["certified"], seen and seen["measured"])
+
+
+def _print_networks(summary: pd.DataFrame, output: Console) -> None:
+    title = f"{CLAIM.statement} {TRIALS} paired trials, (N, K, S) = ({WORKERS}, {DATA}, {STRAGGLERS})"
+    table = Table(title=title, box=SIMPLE_HEAD)
+    for column in ("network", "metric", "scheme", "mean +- deviation", "95 % interval", "minus BACC, paired"):
+        table.add_column(column)
+    for row in summary.to_dict("records"):
+        table.add_row(
+            row["network"],
+            row["metric"].replace("_", " "),
+            row["scheme"],
+            f"{row['mean']:.3f} +- {row['std']:.3f}",
+            f"{row['mean_low']:.3f} .. {row['mean_high']:.3f}",
+            "-"
+            if row["scheme"] == "BACC"
+            else f"{row['difference']:+.3f} ({row['difference_low']:+.3f} .. {row['difference_high']:+.3f})",
+        )
+    output.print(table)

@@ -1,0 +1,1 @@
+"""Draws what the results say; computes no scheme."""

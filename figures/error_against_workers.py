@@ -1,0 +1,68 @@
+"""The paper's main picture: error against the number of workers, with the claimed slopes beside it."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from figures.results import Results
+from figures.style import CLAIMED, LOOK, PAGE
+from theory.claims import BY_ID
+
+_COLUMNS = {
+    "without noise": {"letcc-noiseless": ("LeTCC", "letcc"), "bacc-rate": ("BACC", "bacc")},
+    "LeTCC with noise": {
+        "letcc-noisy-optimal": (r"$\lambda = \sigma^2/N$, $\sigma = 0.1$", "letcc-optimal"),
+        "letcc-noisy": (r"$\lambda = 0.01\,N^{-4/5}$, $\sigma = 0.03$", "letcc"),
+    },
+}
+_ROWS = {"certified": "worst case over the ball, certified", "measured": r"$|t - c|^{1.51}$, measured"}
+
+
+def draw(results: Results) -> Figure:
+    """Draw it.
+
+    Parameters
+    ----------
+    results : Results
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    verdicts = results.verdicts()
+    tables = {kind: results.table(kind).query("sweep == 'N'") for kind in _ROWS}
+    tables["measured"] = tables["measured"].query("problem == 'edge'")
+    figure, axes = plt.subplots(len(_ROWS), len(_COLUMNS), figsize=(PAGE, 4.6), sharex="col")
+    for row, (kind, title) in zip(axes, _ROWS.items(), strict=True):
+        for axis, (noise, claims) in zip(row, _COLUMNS.items(), strict=True):
+            for claim, (label, look) in claims.items():
+                fitted = verdicts[claim][kind]["N"]
+                slope = f"slope {fitted['value']:.2f} ± {(fitted['high'] - fitted['low']) / 2:.2f}"
+                _curve(axis, tables[kind].query("claim == @claim"), claim, f"{label}: {slope}", look)
+            axis.set(xscale="log", yscale="log", title=f"{title}, {noise}")
+            axis.set_ylim(bottom=axis.get_ylim()[0] / 3)  # room for the legend
+            axis.legend(loc="lower left")
+    for axis, claims in zip(axes[-1], _COLUMNS.values(), strict=True):
+        workers = sorted({n for claim in claims for n in BY_ID[claim].design.workers})
+        axis.set_xticks(workers, [str(n) for n in workers])
+        axis.minorticks_off()
+        axis.set_xlabel("workers $N$")
+    figure.supylabel("mean squared error at the worst data point", fontsize="medium")
+    return figure
+
+
+def _curve(axis: Axes, points: pd.DataFrame, claim: str, label: str, look: str) -> None:
+    workers, error = points.num_workers.to_numpy(), points.error.to_numpy()
+    axis.plot(workers, error, label=label, **LOOK[look])
+    exponent = BY_ID[claim].exponent_n
+    claimed = 1.7 * error[-1] * (workers / workers[-1]) ** float(exponent)
+    axis.plot(workers, claimed, **CLAIMED)
+    middle = len(workers) // 2
+    axis.annotate(
+        f"$N^{{{exponent}}}$",
+        (workers[middle], claimed[middle]),
+        xytext=(2, 3),
+        textcoords="offset points",
+        color="0.35",
+    )

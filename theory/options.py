@@ -1,0 +1,14 @@
+"""Command-line options that every program spells alike."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+JOBS = os.cpu_count() or 1
+RESULTS = Path("results")
+
+Jobs = Annotated[int, typer.Option(min=1, help="Worker processes.")]
+Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
