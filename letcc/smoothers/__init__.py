@@ -3,6 +3,7 @@
 from letcc.smoothers.base import AbstractLinearSmoother
 from letcc.smoothers.berrut import BerrutRational
 from letcc.smoothers.lagrange import LagrangePolynomial
+from letcc.smoothers.sobolev import SobolevRidge
 from letcc.smoothers.spline import SmoothingSpline
 
-__all__ = ["AbstractLinearSmoother", "BerrutRational", "LagrangePolynomial", "SmoothingSpline"]
+__all__ = ["AbstractLinearSmoother", "BerrutRational", "LagrangePolynomial", "SmoothingSpline", "SobolevRidge"]

@@ -62,3 +62,29 @@ class AbstractLinearSmoother(ABC):
     @abstractmethod
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
         """`operator` for at least `min_nodes` strictly ascending nodes."""
+
+
+def checked_smoothing(smoothing: float) -> float:
+    """A smoothing parameter as a float.
+
+    Parameters
+    ----------
+    smoothing : float
+
+    Returns
+    -------
+    float
+        At least 0; may be infinite.
+
+    Raises
+    ------
+    InvalidInput
+        If it is negative, NaN or not a number.
+    """
+    try:
+        value = float(smoothing)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"smoothing must be a number, not {smoothing!r}") from None
+    if not value >= 0:
+        raise InvalidInput(f"smoothing is {value}: it must be at least 0 (0 interpolates, inf smooths completely)")
+    return value

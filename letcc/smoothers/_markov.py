@@ -1,0 +1,137 @@
+"""Smoothing along a line by a two-state Markov prior, in linear time and to rounding.
+
+Both smoothers of the second-order Sobolev space are of this kind (Wahba, *J. R. Stat. Soc. B* 40, 1978; Hartikainen and
+Särkkä, MLSP 2010). The state at a node is the value g and a slope v; across a gap it moves by
+
+    x_{i+1} = Phi_i x_i + C_i mu_i / theta,    Phi = decay [[1, shift], [0, 1]],
+
+with theta = n lambda and the multipliers mu = (p, q). States and multipliers are solved for together in one symmetric
+system of bandwidth two, in which no gap is divided by: that, and scaling every unknown to the natural length, is why
+nothing is lost where the usual equations square the condition number.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dgbtrf, dgbtrs
+
+from letcc.nodes import FloatArray, IndexArray
+
+_BAND = 2  # no unknown meets another more than two places away
+_SAME = 2 * _BAND  # entry (i, j) stands at columns[j, _SAME + i - j]
+_NEAR, _FAR = _SAME - 2, _SAME + 2
+_SOLVE_FLOATS = 2**21  # right-hand sides solved at once: bounds the work space at large n
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How the state moves from node to node.
+
+    Attributes
+    ----------
+    shift : ndarray, shape (n - 1,)
+    innovation : ndarray, shape (3, n - 1)
+        C as c11, c12, c22.
+    decay : ndarray, shape (n - 1,), or float
+    first : ndarray, shape (3,), optional
+        Covariance of the first state about a mean that is unknown and unpenalised. Without it the first state itself
+        is free.
+    pull : ndarray, shape (2, n), optional
+        With `first`: how far a mean of 1 moves the first state from zero, then the state after each gap from Phi x.
+    """
+
+    shift: FloatArray
+    innovation: FloatArray
+    decay: FloatArray | float = 1.0
+    first: FloatArray | None = None
+    pull: FloatArray | None = None
+
+
+class MarkovSystem:
+    """The factored optimality system; its unknowns are p_0, q_0, g_0, v_0, p_1, ..., with p_0, q_0 for the first state.
+
+    Parameters
+    ----------
+    prior : Prior
+        Of n >= 1 nodes, n >= 2 if its first state is free.
+    theta : float
+        n lambda, positive; infinity is allowed.
+    length : float
+        Of the whole interval: an upper bound on the natural length theta^(1/3).
+    """
+
+    def __init__(self, prior: Prior, theta: float, length: float) -> None:
+        self._n = n = prior.shift.size + 1
+        innovation, lever = np.zeros((3, n)), np.zeros(n)
+        np.divide(prior.innovation, theta, out=innovation[:, 1:])
+        if prior.first is not None:
+            innovation[:, 0] = prior.first / theta
+        # scales of p, q and v that make every entry of order one
+        length = min(np.cbrt(theta), length)
+        shear, moment = 1 / np.sqrt(innovation[::2] + [[1.0], [length**-2.0]])
+        np.multiply(prior.shift, shear[1:], out=lever[1:])
+        slope = moment.copy()
+        np.maximum(slope[:-1], np.maximum(lever[1:], moment[1:]), out=slope[:-1])
+        self._slope = slope = 1 / slope
+
+        columns = np.zeros((n, 4, 3 * _BAND + 1))
+        p, q, g, v = columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3]
+        p[:, _SAME] = -innovation[0] * shear**2
+        q[:, _SAME] = -innovation[2] * moment**2
+        p[:, _SAME + 1] = q[:, _SAME - 1] = -innovation[1] * (shear * moment)
+        g[:, _SAME] = 1
+        p[:, _FAR] = g[:, _NEAR] = shear
+        q[:, _FAR] = v[:, _NEAR] = moment * slope
+        p[1:, _NEAR] = g[:-1, _FAR] = -shear[1:] * prior.decay
+        p[1:, _SAME - 1] = v[:-1, _SAME + 1] = -lever[1:] * prior.decay * slope[:-1]
+        q[1:, _NEAR] = v[:-1, _FAR] = -moment[1:] * prior.decay * slope[:-1]
+        if prior.first is None:
+            p[0, _SAME:], q[0, _SAME - 1 :] = (1, 0, 0), (0, 1, 0, 0)
+            g[0, _NEAR] = v[0, _NEAR] = 0
+        self._factors, self._pivots, info = dgbtrf(columns.reshape(4 * n, -1).T, _BAND, _BAND, overwrite_ab=True)
+        assert info == 0, "the optimality system of distinct nodes is non-singular for theta > 0"
+        self._mean: tuple[FloatArray, FloatArray] | None = None
+        if prior.pull is not None:
+            coupling = np.zeros((n, 4))
+            coupling[:, 0], coupling[:, 1] = -shear * prior.pull[0], -moment * prior.pull[1]
+            self._mean = coupling.reshape(-1, 1), self._solve(coupling.reshape(-1, 1))
+
+    def _solve(self, right_sides: FloatArray) -> FloatArray:
+        # the transposed solve is the faster one in LAPACK, and the matrix is symmetric
+        solution: FloatArray
+        solution, _ = dgbtrs(self._factors, _BAND, _BAND, right_sides, self._pivots, trans=1)
+        return solution
+
+    def rows(self, left: IndexArray, functionals: FloatArray, share: FloatArray | None = None) -> FloatArray:
+        """Rows of the smoother for functionals of the states at both ends of one gap.
+
+        Parameters
+        ----------
+        left : ndarray of int, shape (k,)
+            The gap of each, by its left node.
+        functionals : ndarray, shape (2 or 4, k)
+            Coefficients of g and v at the left node and, where there is a gap, of g and v at the right one.
+        share : ndarray, shape (k,), optional
+            Where there is an unknown mean, its own coefficient.
+
+        Returns
+        -------
+        ndarray, shape (k, n)
+        """
+        n, k = self._n, left.size
+        rows = np.empty((k, n))
+        step = max(1, _SOLVE_FLOATS // (4 * n))
+        for start in range(0, k, step):
+            chunk = slice(start, min(start + step, k))
+            right_sides = np.zeros((chunk.stop - start, 4 * n))
+            each, at = np.arange(chunk.stop - start), left[chunk]
+            for side in range(len(functionals) // 2):
+                value, slope = functionals[2 * side : 2 * side + 2, chunk]
+                right_sides[each, 4 * (at + side) + 2] = value
+                right_sides[each, 4 * (at + side) + 3] = slope * self._slope[at + side]
+            solution = self._solve(right_sides.T)
+            if self._mean is not None and share is not None:
+                coupling, response = self._mean
+                solution = solution - response * ((coupling.T @ solution - share[chunk]) / (coupling.T @ response))
+            rows[chunk] = solution[2::4].T
+        return rows
