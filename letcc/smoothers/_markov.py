@@ -69,6 +69,8 @@ class MarkovSystem:
         # scales of p, q and v that make every entry of order one
         length = min(np.cbrt(theta), length)
         shear, moment = 1 / np.sqrt(innovation[::2] + [[1.0], [length**-2.0]])
+        if prior.first is None:
+            shear[0] = moment[0] = 0  # nothing ties the first state down
         np.multiply(prior.shift, shear[1:], out=lever[1:])
         slope = moment.copy()
         np.maximum(slope[:-1], np.maximum(lever[1:], moment[1:]), out=slope[:-1])
@@ -86,8 +88,7 @@ class MarkovSystem:
         p[1:, _SAME - 1] = v[:-1, _SAME + 1] = -lever[1:] * prior.decay * slope[:-1]
         q[1:, _NEAR] = v[:-1, _FAR] = -moment[1:] * prior.decay * slope[:-1]
         if prior.first is None:
-            p[0, _SAME:], q[0, _SAME - 1 :] = (1, 0, 0), (0, 1, 0, 0)
-            g[0, _NEAR] = v[0, _NEAR] = 0
+            p[0, _SAME] = q[0, _SAME] = 1
         self._factors, self._pivots, info = dgbtrf(columns.reshape(4 * n, -1).T, _BAND, _BAND, overwrite_ab=True)
         assert info == 0, "the optimality system of distinct nodes is non-singular for theta > 0"
         self._mean: tuple[FloatArray, FloatArray] | None = None

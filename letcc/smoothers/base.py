@@ -48,16 +48,63 @@ class AbstractLinearSmoother(ABC):
             If there are fewer nodes than `min_nodes`.
         """
         nodes, targets = as_points(nodes, "nodes"), as_points(targets, "targets")
-        if nodes.size == 0:
-            raise InvalidInput("there are no nodes: no worker answered, so there is nothing to decode from")
-        if nodes.size < self.min_nodes:
-            raise TooFewReceived(f"{self} needs at least {self.min_nodes} nodes, not {nodes.size}")
+        self._check_count(nodes.size)
         order = sorting_order(nodes, "nodes")
         if order is None:
             return self._sorted_operator(nodes, targets)
         matrix = np.empty((targets.size, nodes.size))
         matrix[:, order] = self._sorted_operator(nodes[order], targets)
         return matrix
+
+    @final
+    def operators(self, nodes: ArrayLike, targets: ArrayLike) -> FloatArray:
+        """The matrices of many sets of nodes at once, equal to those of `operator` to rounding.
+
+        Parameters
+        ----------
+        nodes : array_like, shape (B, n)
+            Each row distinct, in any order.
+        targets : array_like, shape (k,)
+            Shared by all sets.
+
+        Returns
+        -------
+        ndarray of float64, shape (B, k, n)
+
+        Raises
+        ------
+        InvalidInput, DuplicateNodes, TooFewReceived
+            As for `operator`.
+        """
+        targets = as_points(targets, "targets")
+        sets = np.asarray(nodes)
+        if sets.ndim != 2:
+            raise InvalidInput(f"sets of nodes have the shape (sets, nodes), not {sets.shape}")
+        flat = as_points(sets.ravel(), "nodes").reshape(sets.shape)
+        self._check_count(flat.shape[1])
+        if (flat[:, 1:] > flat[:, :-1]).all():
+            return self._sorted_operators(flat, targets)
+        order = np.argsort(flat, axis=1, kind="stable")
+        ascending = np.take_along_axis(flat, order, axis=1)
+        repeated = np.flatnonzero((ascending[:, 1:] == ascending[:, :-1]).any(axis=1))
+        if repeated.size:
+            sorting_order(flat[repeated[0]], f"nodes[{repeated[0]}]")
+        matrices = np.empty((len(flat), targets.size, flat.shape[1]))
+        np.put_along_axis(matrices, order[:, None, :], self._sorted_operators(ascending, targets), axis=2)
+        return matrices
+
+    def _check_count(self, count: int) -> None:
+        if count == 0:
+            raise InvalidInput("there are no nodes: no worker answered, so there is nothing to decode from")
+        if count < self.min_nodes:
+            raise TooFewReceived(f"{self} needs at least {self.min_nodes} nodes, not {count}")
+
+    def _sorted_operators(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
+        """`operators` for strictly ascending sets; a smoother that has a faster way overrides it."""
+        matrices = np.empty((len(nodes), targets.size, nodes.shape[1]))
+        for matrix, each in zip(matrices, nodes, strict=True):
+            matrix[:] = self._sorted_operator(each, targets)
+        return matrices
 
     @abstractmethod
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:

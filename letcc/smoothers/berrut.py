@@ -8,6 +8,8 @@ import numpy as np
 from letcc.nodes import FloatArray
 from letcc.smoothers.base import AbstractLinearSmoother
 
+_FLOATS = 2**17  # of a block of rows worked on together
+
 
 @final
 @dataclass(frozen=True)
@@ -28,25 +30,37 @@ class BerrutRational(AbstractLinearSmoother):
     """
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
-        n = nodes.size
-        signs = np.where(np.arange(n) % 2, -1.0, 1.0)
-        distances = targets[:, None] - nodes
-        hits = distances == 0
-        distances[hits] = 1  # their rows are unit vectors, written last
-        sizes = np.abs(distances)
-        nearest = sizes.min(axis=1, keepdims=True)  # a factor that cancels; without it 1/distance may overflow
-        below = np.searchsorted(nodes, targets, side="right")[:, None]  # how many nodes lie to the left
-        near = np.minimum(sizes[:, :-1], sizes[:, 1:])
-        pairs = (nearest / near) * (np.diff(nodes) / np.maximum(sizes[:, :-1], sizes[:, 1:]))
-        start = np.arange(n - 1)
-        outward = np.where(start < below, (below - 2 - start) % 2 == 0, (start - below) % 2 == 0)
-        straddling = start == below - 1
-        left = np.where(below % 2, nearest / sizes[:, :1], 0)  # the outermost node where its side is odd
-        right = np.where((n - below) % 2, nearest / sizes[:, -1:], 0)
-        magnitude = np.sum(pairs, axis=1, keepdims=True, where=outward & ~straddling) + left + right
-        # the node next to the target on its left carries the sign of the whole sum, or minus the one on its right
-        sign = np.where(below > 0, signs[below - 1], -signs[0])
-        rows: FloatArray = (nearest / distances) * (signs / (sign * magnitude))
-        hit = hits.any(axis=1)
-        rows[hit] = hits[hit]
+        return self._sorted_operators(nodes[None], targets)[0]
+
+    def _sorted_operators(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
+        rows = np.empty((len(nodes), targets.size, nodes.shape[1]))
+        step = max(1, _FLOATS // rows[0].size)
+        for start in range(0, len(nodes), step):
+            rows[start : start + step] = _rows(nodes[start : start + step, None], targets[:, None])
         return rows
+
+
+def _rows(nodes: FloatArray, targets: FloatArray) -> FloatArray:
+    """Rows for nodes of shape (B, 1, n) and targets of shape (k, 1)."""
+    n = nodes.shape[-1]
+    signs = np.where(np.arange(n) % 2, -1.0, 1.0)
+    distances = targets - nodes
+    hits = distances == 0
+    distances[hits] = 1  # their rows are unit vectors, written last
+    sizes = np.abs(distances)
+    nearest = sizes.min(axis=-1, keepdims=True)  # a factor that cancels; without it 1/distance may overflow
+    below = (nodes <= targets).sum(axis=-1, keepdims=True)  # how many nodes lie to the left
+    near = np.minimum(sizes[..., :-1], sizes[..., 1:])
+    pairs = (nearest / near) * (np.diff(nodes) / np.maximum(sizes[..., :-1], sizes[..., 1:]))
+    start = np.arange(n - 1)
+    # the pairs that start at the target's neighbours; not the one that straddles it
+    outward = ((start - below) % 2 == 0) & (start != below - 1)
+    left = np.where(below % 2, nearest / sizes[..., :1], 0)  # the outermost node where its side is odd
+    right = np.where((n - below) % 2, nearest / sizes[..., -1:], 0)
+    magnitude = np.sum(pairs, axis=-1, keepdims=True, where=outward) + left + right
+    # the node next to the target on its left carries the sign of the whole sum, or minus the one on its right
+    sign = np.where(below > 0, signs[below - 1], -signs[0])
+    rows: FloatArray = (nearest / distances) * (signs / (sign * magnitude))
+    hit = hits.any(axis=-1)
+    rows[hit] = hits[hit]
+    return rows

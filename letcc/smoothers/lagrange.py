@@ -94,9 +94,11 @@ def _interpolation(nodes: FloatArray, targets: FloatArray) -> FloatArray:
     hits = distances == 0
     distances[hits] = 1  # their rows are unit vectors, written last
     values, value_exponents = _product(distances)
-    mantissas = values[:, None] / (weights * distances)
+    left_out, exponents = np.frexp(distances)
     with np.errstate(over="ignore", under="ignore"):
-        rows: FloatArray = np.ldexp(mantissas, value_exponents[:, None] - weight_exponents)
+        rows: FloatArray = np.ldexp(
+            values[:, None] / (weights * left_out), value_exponents[:, None] - weight_exponents - exponents
+        )
     hit = hits.any(axis=1)
     rows[hit] = hits[hit]
     return rows

@@ -77,7 +77,9 @@ class SobolevRidge(AbstractLinearSmoother):
         least = min(innovation[0].min(initial=np.inf), first[0])
         pull = np.column_stack([[1, rate], _pull(gaps, rate)])
         prior = Prior(gaps, innovation, np.exp(-rate * gaps), first, pull)
-        system = MarkovSystem(prior, max(theta, _INTERPOLATES * least), min(nodes[-1] - nodes[0], self.length_scale) or 1)
+        system = MarkovSystem(
+            prior, max(theta, _INTERPOLATES * least), min(nodes[-1] - nodes[0], self.length_scale) or 1
+        )
         return system.rows(*_functionals(nodes, innovation, rate, targets))
 
 

@@ -7,11 +7,13 @@ import numpy as np
 from scipy.linalg.lapack import dptsv
 
 from letcc.exceptions import InvalidInput
-from letcc.nodes import BoolArray, FloatArray, IndexArray
+from letcc.nodes import FloatArray, IndexArray
 from letcc.smoothers._markov import MarkovSystem, Prior
+from letcc.smoothers._markov_batch import spline_rows
 from letcc.smoothers.base import AbstractLinearSmoother, checked_smoothing
 
 _TINY = 1e-280  # below it gaps**3 / (n lambda) could overflow, and no spline in double precision feels it
+_FLOATS = 2**19  # of a block of interpolating rows worked on together
 
 
 @final
@@ -56,64 +58,91 @@ class SmoothingSpline(AbstractLinearSmoother):
         object.__setattr__(self, "smoothing", checked_smoothing(self.smoothing))
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
-        if nodes.size == 1:
-            return np.ones((targets.size, 1))
+        theta = nodes.size * self.smoothing
+        if nodes.size <= 2 or theta < _TINY:
+            return _interpolation(nodes[None], targets)[0]
         gaps = np.diff(nodes)
-        total = nodes.size * self.smoothing
-        if total < _TINY or nodes.size == 2:
-            return _interpolation(nodes, gaps, targets)
-        return _smoothing(nodes, gaps, total, targets)
+        square = gaps * gaps
+        prior = Prior(gaps, np.stack([square * gaps / 3, square / 2, gaps]))
+        return MarkovSystem(prior, theta, nodes[-1] - nodes[0]).rows(*_functionals(nodes, targets))
+
+    def _sorted_operators(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
+        sets, n = nodes.shape
+        theta = n * self.smoothing
+        if n <= 2 or theta < _TINY:
+            return _interpolation(nodes, targets)
+        if sets < n:  # the recursion takes one step a node, however few the sets
+            return super()._sorted_operators(nodes, targets)
+        return spline_rows(nodes, theta, *_functionals(nodes, targets))
 
 
-def _intervals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray, FloatArray, BoolArray]:
-    """The gap that each target is evaluated in, its distances from both ends, and where it lies inside."""
-    left = np.searchsorted(nodes[1:-1], targets, side="right")
-    after, before = targets - nodes[left], targets - nodes[left + 1]
-    return left, after, before, (after >= 0) & (before <= 0)
+def _intervals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
+    """The gap in which each target is evaluated, by its left node; the distances from both its ends; its width."""
+    if nodes.ndim == 1:
+        left = np.searchsorted(nodes[1:-1], targets, side="right")
+        start, stop = nodes[left], nodes[left + 1]
+    else:
+        left = (nodes[:, None, 1:-1] <= targets[:, None]).sum(axis=2)
+        start, stop = np.take_along_axis(nodes, left, 1), np.take_along_axis(nodes, left + 1, 1)
+    return left, targets - start, targets - stop, stop - start
 
 
-def _smoothing(nodes: FloatArray, gaps: FloatArray, theta: float, targets: FloatArray) -> FloatArray:
-    """Rows for theta = n lambda > 0: value and slope as states, cubic Hermite between the nodes."""
-    square = gaps * gaps
-    prior = Prior(gaps, np.stack([square * gaps / 3, square / 2, gaps]))
-    system = MarkovSystem(prior, theta, nodes[-1] - nodes[0])
-    left, after, before, inside = _intervals(nodes, targets)
-    gap = gaps[left]
+def _functionals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray]:
+    """Value at each target from the values and slopes at its gap's ends: cubic Hermite, shape (4, ..., k)."""
+    left, after, before, gap = _intervals(nodes, targets)
     d, e = after / gap, -before / gap
     functionals = np.stack([e * e * (1 + 2 * d), after * e * e, d * d * (1 + 2 * e), d * d * before])
+    inside = (after >= 0) & (before <= 0)
     if not inside.all():  # outside, the value and the slope of the nearer end
         first = after < 0
-        ends = np.stack([first, first * after, ~first, ~first * before])
-        functionals = np.where(inside, functionals, ends)
-    return system.rows(left, functionals)
+        functionals = np.where(inside, functionals, np.stack([first, first * after, ~first, ~first * before]))
+    return left, functionals
 
 
-def _interpolation(nodes: FloatArray, gaps: FloatArray, targets: FloatArray) -> FloatArray:
-    """Rows for lambda = 0, by the tridiagonal system of the second derivatives."""
-    left, after, before, inside = _intervals(nodes, targets)
-    gap = gaps[left]
-    d, e = after / gap, -before / gap
-    k = np.arange(targets.size)
-    rows = np.zeros((targets.size, nodes.size))
-    rows[k, left], rows[k, left + 1] = e, d
-    if nodes.size == 2:
-        return rows
-    # outside, only the inner node's second derivative bends the end's slope; the outer one is zero
-    bending = np.zeros((nodes.size, targets.size), order="F")
-    bending[left, k] = np.where(inside, after * before * (1 + e), np.where(after < 0, 0, before * gap)) / 6
-    bending[left + 1, k] = np.where(inside, after * before * (1 + d), np.where(after < 0, -after * gap, 0)) / 6
-    _, _, second, info = dptsv((gaps[:-1] + gaps[1:]) / 3, gaps[1:-1] / 6, bending[1:-1])
-    assert info == 0, "the system of a spline's second derivatives is positive definite"
-    bending[1:-1] = second
-    bending[[0, -1]] = 0
-    with np.errstate(over="ignore"):
-        shears = (np.diff(bending, axis=0) / gaps[:, None]).T
-    if not np.isfinite(shears).all():
-        i = int(gaps.argmin())
-        raise InvalidInput(
-            f"the nodes {nodes[i]} and {nodes[i + 1]} are too close for an interpolating spline in double precision: "
-            "drop one of them or use a positive smoothing"
-        )
-    rows[:, :-1] += shears
-    rows[:, 1:] -= shears
+def _interpolation(nodes: FloatArray, targets: FloatArray) -> FloatArray:
+    """Rows for lambda = 0 and sets of nodes, by the second derivatives: one tridiagonal system for all sets."""
+    sets, n = nodes.shape
+    if n == 1:
+        return np.ones((sets, targets.size, 1))
+    rows = np.empty((sets, targets.size, n))
+    step = max(1, _FLOATS // (targets.size * n))
+    for start in range(0, sets, step):
+        rows[start : start + step] = _interpolation_block(nodes[start : start + step], targets)
     return rows
+
+
+def _interpolation_block(nodes: FloatArray, targets: FloatArray) -> FloatArray:
+    (sets, n), k = nodes.shape, targets.size
+    left, after, before, gap = _intervals(nodes, targets)
+    d, e = after / gap, -before / gap
+    here = np.arange(k)[:, None], np.arange(sets), left.T
+    beside = (*here[:2], left.T + 1)
+    rows = np.zeros((k, sets, n))
+    rows[here], rows[beside] = e.T, d.T
+    if n == 2:
+        return rows.transpose(1, 0, 2)
+    # outside, only the inner node's second derivative bends the end's slope; the outer one is zero
+    inside = (after >= 0) & (before <= 0)
+    bending = np.zeros((k, sets, n))
+    bending[here] = (np.where(inside, after * before * (1 + e), np.where(after < 0, 0, before * gap)) / 6).T
+    bending[beside] = (np.where(inside, after * before * (1 + d), np.where(after < 0, -after * gap, 0)) / 6).T
+    bending[:, :, [0, -1]] = 0
+    gaps = np.diff(nodes)
+    diagonal, neighbours = np.ones((sets, n)), np.zeros((sets, n))
+    diagonal[:, 1:-1] = (gaps[:, :-1] + gaps[:, 1:]) / 3
+    neighbours[:, 1:-2] = gaps[:, 1:-1] / 6
+    _, _, second, info = dptsv(
+        diagonal.ravel(), neighbours.ravel()[:-1], bending.reshape(k, -1).T, overwrite_d=True, overwrite_b=True
+    )
+    assert info == 0, "the system of a spline's second derivatives is positive definite"
+    with np.errstate(over="ignore", invalid="ignore"):
+        shears = np.diff(second.T.reshape(k, sets, n)) / gaps
+    if not np.isfinite(shears).all():
+        where = np.unravel_index(np.argmin(gaps), gaps.shape)
+        raise InvalidInput(
+            f"the nodes {nodes[where]} and {nodes[where] + gaps[where]} are too close for an interpolating spline in "
+            "double precision: drop one of them or use a positive smoothing"
+        )
+    rows[:, :, :-1] += shears
+    rows[:, :, 1:] -= shears
+    return rows.transpose(1, 0, 2)
