@@ -52,14 +52,15 @@ def measure(cell: Cell) -> dict[str, Any]:
     scheme = claim.scheme(cell.num_data, cell.num_workers)
     problem = zoo(scheme.data_points)[cell.problem]
     # the seed leaves the claim out, so that all schemes meet the same straggler sets and the same noise
-    rng = np.random.default_rng([cell.seed, cell.num_workers, cell.num_data, cell.stragglers])
+    root = np.random.SeedSequence([cell.seed, cell.num_workers, cell.num_data, cell.stragglers])
+    for_noise, for_sets = map(np.random.default_rng, root.spawn(2))
     draws = NOISE_DRAWS // 25 if cell.stragglers else NOISE_DRAWS
-    outputs, truth = _outputs(scheme, problem, claim.noise_std, draws, rng)
+    outputs, truth = _outputs(scheme, problem, claim.noise_std, draws, for_noise)
     if cell.model == "consecutive":
         received_sets = ConsecutiveBlock(cell.stragglers).all(cell.num_workers)
     else:
         model = AtMost(cell.stragglers)
-        received_sets = (model.sample(cell.num_workers, rng) for _ in range(RANDOM_SETS))
+        received_sets = (model.sample(cell.num_workers, for_sets) for _ in range(RANDOM_SETS))
     squared = np.array([_squared_errors(scheme.decode(outputs[f], f), truth) for f in received_sets])
     over_sets = squared.max(axis=0) if cell.model == "consecutive" else squared.mean(axis=0)
     return asdict(cell) | {"error": float(over_sets.max())}

@@ -2,12 +2,15 @@
 
 from letcc import exceptions, metrics, nodes, smoothers, stragglers
 from letcc.certificates import Certificate, certify
+from letcc.certify_many import Certificates, certify_many
 from letcc.scheme import CodedScheme
 
 __all__ = [
     "Certificate",
+    "Certificates",
     "CodedScheme",
     "certify",
+    "certify_many",
     "exceptions",
     "metrics",
     "nodes",

@@ -1,7 +1,7 @@
 """Applying a matrix to anyone's array: numpy or torch, any real or complex dtype, any trailing shape."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,26 +14,23 @@ if TYPE_CHECKING:
 
 Array = TypeVar("Array")
 
+# From a real dtype, and a torch device or None, to the matrix in that dtype and on that device.
+Supply = Callable[[Any, Any], Any]
 
-def combine(
-    matrix: FloatArray,
-    values: Array,
-    name: str,
-    labels: Sequence[Any] | None = None,
-    *,
-    check_finite: bool = True,
-) -> Array:
+
+def combine(supply: Supply, values: Array, name: str, labels: "NDArray[Any]", check_finite: bool) -> Array:
     """The product of a matrix with the first axis of an array.
 
     Parameters
     ----------
-    matrix : ndarray of float64, shape (p, q)
+    supply : callable
+        Gives the matrix, shape (p, q).
     values : array_like or torch.Tensor, shape (q, ...)
         Integers and booleans are computed and returned as floats.
     name : str
         What to call the values in an error message.
-    labels : sequence, optional
-        What to call each entry of the first axis; its index by default.
+    labels : ndarray, shape (q,)
+        What to call each entry of the first axis.
     check_finite : bool
         Raise on NaN and infinity instead of spreading them over every result.
 
@@ -52,18 +49,18 @@ def combine(
     """
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(values, torch.Tensor):
-        _check_shape(tuple(values.shape), matrix.shape[1], name)
-        result = _combine_torch(torch, matrix, values)
+        _check_shape(tuple(values.shape), len(labels), name)
+        result = _combine_torch(torch, supply, values)
         isfinite = torch.isfinite
     else:
         values = _numeric(values, name)  # type: ignore[assignment]
-        _check_shape(values.shape, matrix.shape[1], name)  # type: ignore[attr-defined]
-        result = _combine_numpy(matrix, values)  # type: ignore[arg-type]
+        _check_shape(values.shape, len(labels), name)  # type: ignore[attr-defined]
+        result = _combine_numpy(supply, values)  # type: ignore[arg-type]
         isfinite = np.isfinite
     # a NaN or infinity among the values reaches the result, which is the smaller of the two to look through
-    if check_finite and not isfinite(result).all():
+    if check_finite and not _all_finite(result, isfinite):
         _blame(values, isfinite, name, labels)
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _numeric(values: Any, name: str) -> "NDArray[Any]":
@@ -81,19 +78,21 @@ def _check_shape(shape: tuple[int, ...], expected: int, name: str) -> None:
         raise InvalidInput(f"{name} must have {expected} entries on their first axis, but their shape is {shape}")
 
 
-def _combine_numpy(matrix: FloatArray, values: "NDArray[Any]") -> "NDArray[Any]":
+def _combine_numpy(supply: Supply, values: "NDArray[Any]") -> "NDArray[Any]":
     dtype = values.dtype if values.dtype.kind in "fc" else np.dtype(np.float64)
-    working = np.result_type(dtype, np.float32)
+    working = np.promote_types(dtype, np.float32)
     flat = np.ascontiguousarray(values, dtype=working).reshape(len(values), -1)
     real = flat.real.dtype
+    matrix = supply(real, None)
     # a complex column is two real ones, which halves the work of promoting the matrix
-    product = matrix.astype(real, copy=False) @ flat.view(real)
-    with np.errstate(over="ignore"):  # an overflow is reported by the check for finite results
-        result: NDArray[Any] = product.view(working).astype(dtype, copy=False)
+    result: NDArray[Any] = (matrix @ flat.view(real)).view(working)
+    if dtype != working:
+        with np.errstate(over="ignore"):  # an overflow is reported by the check for finite results
+            result = result.astype(dtype)
     return result.reshape(len(matrix), *values.shape[1:])
 
 
-def _combine_torch(torch: Any, matrix: FloatArray, values: Any) -> Any:
+def _combine_torch(torch: Any, supply: Supply, values: Any) -> Any:
     dtype = values.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         dtype = torch.get_default_dtype()
@@ -103,16 +102,46 @@ def _combine_torch(torch: Any, matrix: FloatArray, values: Any) -> Any:
         flat = values.to(working).reshape(values.shape[0], -1)
         if working.is_complex:
             flat = torch.view_as_real(flat.resolve_conj()).flatten(1)
-        operator = torch.tensor(matrix, dtype=flat.dtype, device=values.device)
-        product = operator @ flat
+        matrix = supply(flat.dtype, values.device)
+        product = matrix @ flat
         if working.is_complex:
             product = torch.view_as_complex(product.unflatten(1, (-1, 2)))
         return product.to(dtype).reshape(len(matrix), *values.shape[1:])
 
 
-def _blame(values: Any, isfinite: Any, name: str, labels: Sequence[Any] | None) -> None:
+def as_tensor(matrix: FloatArray, dtype: Any, device: Any) -> Any:
+    """A torch copy of a matrix that autograd can save, even if it is made in inference mode.
+
+    Parameters
+    ----------
+    matrix : ndarray
+    dtype : torch.dtype
+    device : torch.device
+
+    Returns
+    -------
+    torch.Tensor
+    """
+    torch = sys.modules["torch"]
+    with torch.inference_mode(False):
+        return torch.tensor(matrix, dtype=dtype).to(device)
+
+
+def _all_finite(result: Any, isfinite: Any) -> bool:
+    try:
+        # first in one pass, which tells nothing where finite numbers overflow it
+        once = np.vdot(result, result) if isinstance(result, np.ndarray) else result.sum()
+        return bool(isfinite(once)) or bool(isfinite(result).all())
+    except RuntimeError as error:  # inside torch.func.vmap no value may be looked at
+        raise InvalidInput(
+            "the results cannot be checked for NaN here (inside torch.func.vmap?): pass check_finite=False, or put "
+            "the batch on a trailing axis, which needs no vmap"
+        ) from error
+
+
+def _blame(values: Any, isfinite: Any, name: str, labels: "NDArray[Any]") -> None:
     finite = isfinite(values).reshape(len(values), -1).all(1).tolist()
-    bad = [i if labels is None else labels[i] for i, good in enumerate(finite) if not good]
+    bad = [label for label, good in zip(labels, finite, strict=True) if not good]
     if not bad:
         raise NonFiniteValues(f"the result overflows {values.dtype}: pass {name} in a wider dtype")
     shown = ", ".join(map(str, bad[:5])) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")

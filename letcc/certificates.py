@@ -59,16 +59,38 @@ def certify(
     TooFewReceived
         If fewer than ``scheme.min_received`` workers answered.
     """
-    if ball not in ("seminorm", "full"):
-        raise InvalidInput(f'ball must be "seminorm" or "full", not {ball!r}')
-    if not (np.isfinite(noise_std) and noise_std >= 0):
-        raise InvalidInput(f"noise_std is {noise_std}: it must be finite and at least 0")
+    check_ball(ball)
+    check_noise(noise_std)
     indices = as_indices(received, scheme.num_workers)
     matrix, nodes = scheme.decoding_matrix(indices), scheme.worker_points[indices]
     functionals = _ErrorFunctionals.of(matrix, nodes, scheme.data_points)
     if ball == "seminorm":
-        functionals = functionals.on_seminorm(scheme, nodes.size)
+        check_reproduces_lines(scheme, functionals.constants, functionals.slopes - functionals.constants)
+        functionals = functionals.on_seminorm()
     return Certificate(functionals, functionals.squared_norms(), (matrix**2).sum(axis=1), float(noise_std))
+
+
+def check_ball(ball: str) -> None:
+    """Refuse an unknown ball."""
+    if ball not in ("seminorm", "full"):
+        raise InvalidInput(f'ball must be "seminorm" or "full", not {ball!r}')
+
+
+def check_noise(noise_std: float) -> None:
+    """Refuse a negative or infinite standard deviation."""
+    if not (np.isfinite(noise_std) and noise_std >= 0):
+        raise InvalidInput(f"noise_std is {noise_std}: it must be finite and at least 0")
+
+
+def check_reproduces_lines(scheme: CodedScheme, constants: FloatArray, lines: FloatArray) -> None:
+    """Refuse the seminorm where the errors e_k[1] and e_k[t], data points on the last axis, are not rounding."""
+    defect = np.maximum(np.abs(constants), np.abs(lines))
+    if defect.max() > _REPRODUCES:
+        *_, k = np.unravel_index(np.argmax(defect), defect.shape)
+        raise InfiniteCertificate(
+            f"{scheme.decoder} does not reproduce straight lines from what was received (off by {defect.max():.1e} at "
+            f"data point {k}), so that its worst case over int g''^2 <= 1 is infinite: use ball=\"full\""
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,16 +191,8 @@ class _ErrorFunctionals:
         kernels[:, -2::-1] = (beyond * np.diff(breakpoints)[::-1]).cumsum(axis=1)
         return cls(targets, 1 - matrix.sum(axis=1), targets + 1 - matrix @ (nodes + 1), breakpoints, kernels)
 
-    def on_seminorm(self, scheme: CodedScheme, num_received: int) -> "_ErrorFunctionals":
-        """The same where lines are reproduced, so that the moments are rounding; an error elsewhere."""
-        defect = np.maximum(np.abs(self.constants), np.abs(self.slopes - self.constants))
-        if defect.max() > _REPRODUCES:
-            k = int(np.argmax(defect))
-            raise InfiniteCertificate(
-                f"{scheme.decoder} on these {num_received} received workers does not reproduce straight lines (off by "
-                f"{defect[k]:.1e} at data point {k}), so that its worst case over int g''^2 <= 1 is infinite: "
-                'use ball="full"'
-            )
+    def on_seminorm(self) -> "_ErrorFunctionals":
+        """The same without the moments, which are rounding where lines are reproduced."""
         zero = np.zeros_like(self.constants)
         return _ErrorFunctionals(self.targets, zero, zero, self.breakpoints, self.kernels)
 

@@ -1,13 +1,15 @@
 """A coding scheme: two smoothers and two sets of points."""
 
 import operator
+import sys
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from letcc.arrays import combine
+from letcc._cache import BoundedCache
+from letcc.arrays import as_tensor, combine
 from letcc.exceptions import InvalidInput, TooFewReceived
 from letcc.nodes import (
     FloatArray,
@@ -18,11 +20,33 @@ from letcc.nodes import (
     equispaced,
     sorting_order,
 )
-from letcc.received import as_indices
+from letcc.received import as_array, as_index_sets, as_indices
 from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline
 
 Array = TypeVar("Array")
 PointFamily = Literal["chebyshev", "equispaced"]
+
+
+class _Prepared:
+    """A matrix, and the same in every dtype and on every device that it was applied in."""
+
+    def __init__(self, matrix: FloatArray, labels: IndexArray) -> None:
+        self.matrix, self.labels = _read_only(matrix), labels
+        self.nbytes = 3 * matrix.nbytes  # with the conversions that a user is likely to need
+        self._converted: dict[tuple[Any, Any], Any] = {}
+
+    def supply(self, dtype: Any, device: Any) -> Any:
+        if device is None and dtype == self.matrix.dtype:
+            return self.matrix
+        if device is not None and sys.modules["torch"].compiler.is_compiling():
+            return as_tensor(self.matrix, dtype, device)  # what is built while tracing holds no numbers
+        if (dtype, device) not in self._converted:
+            matrix = self.matrix.astype(dtype) if device is None else as_tensor(self.matrix, dtype, device)
+            self._converted[dtype, device] = matrix
+        return self._converted[dtype, device]
+
+
+_PREPARED: BoundedCache[_Prepared] = BoundedCache(max_bytes=2**28)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,7 +226,7 @@ class CodedScheme:
         ndarray of float64, shape (N, K)
             Read-only.
         """
-        return _read_only(self.encoder.operator(self.data_points, self.worker_points))
+        return self._encoding().matrix
 
     def decoding_matrix(self, received: ArrayLike | None = None) -> FloatArray:
         """The matrix from received outputs to estimates.
@@ -224,15 +248,55 @@ class CodedScheme:
         TooFewReceived
             If it has fewer than `min_received`.
         """
-        return self._decoding_matrix(as_indices(received, self.num_workers))
+        return self._decoding(received).matrix
 
-    def _decoding_matrix(self, received: IndexArray) -> FloatArray:
-        if received.size < self.min_received:
+    def decoding_matrices(self, received_sets: ArrayLike) -> FloatArray:
+        """The decoding matrices of many received sets of one size, far faster than one by one.
+
+        Parameters
+        ----------
+        received_sets : array_like of int, shape (B, |F|), or of bool, shape (B, N)
+            One received set a row.
+
+        Returns
+        -------
+        ndarray of float64, shape (B, K, |F|)
+            Read-only; equal to `decoding_matrix` of each row to rounding.
+
+        Raises
+        ------
+        InvalidInput
+            If a row is not a valid set of workers, or masks name different numbers of workers.
+        TooFewReceived
+            If they have fewer than `min_received`.
+        """
+        indices = as_index_sets(received_sets, self.num_workers)
+        self._check_enough(indices.shape[1])
+        return _read_only(self.decoder.operators(self.worker_points[indices], self.data_points))
+
+    def _encoding(self) -> "_Prepared":
+        def build() -> _Prepared:
+            return _Prepared(self.encoder.operator(self.data_points, self.worker_points), np.arange(self.num_data))
+
+        return _PREPARED.get((self, "encode"), build)
+
+    def _decoding(self, received: ArrayLike | None) -> "_Prepared":
+        # keyed by what was passed, so that a set seen before is not even checked again; only valid ones get in
+        raw = as_array(received)
+
+        def build() -> _Prepared:
+            indices = as_indices(received, self.num_workers)
+            self._check_enough(indices.size)
+            return _Prepared(self.decoder.operator(self.worker_points[indices], self.data_points), indices)
+
+        return _PREPARED.get((self, raw.dtype.char, raw.shape, raw.tobytes()), build)
+
+    def _check_enough(self, received: int) -> None:
+        if received < self.min_received:
             raise TooFewReceived(
-                f"{received.size} of {self.num_workers} workers answered, but this scheme decodes from at least "
-                f"{self.min_received}: wait for {self.min_received - received.size} more"
+                f"{received} of {self.num_workers} workers answered, but this scheme decodes from at least "
+                f"{self.min_received}: wait for {self.min_received - received} more"
             )
-        return _read_only(self.decoder.operator(self.worker_points[received], self.data_points))
 
     def encode(self, x: Array, *, check_finite: bool = True) -> Array:
         """Coded inputs, one for each worker.
@@ -256,7 +320,7 @@ class CodedScheme:
         NonFiniteValues
             If an input is NaN or infinite.
         """
-        return combine(self.encoding_matrix(), x, "the inputs", check_finite=check_finite)
+        return combine(self._encoding().supply, x, "the inputs", self._encoding().labels, check_finite)
 
     def decode(self, outputs: Array, received: ArrayLike | None = None, *, check_finite: bool = True) -> Array:
         """Estimates of the function at the inputs from what was received.
@@ -284,9 +348,8 @@ class CodedScheme:
         NonFiniteValues
             If an output is NaN or infinite; the message names the workers.
         """
-        indices = as_indices(received, self.num_workers)
-        matrix = self._decoding_matrix(indices)
-        return combine(matrix, outputs, "the outputs of workers", indices.tolist(), check_finite=check_finite)
+        prepared = self._decoding(received)
+        return combine(prepared.supply, outputs, "the outputs of workers", prepared.labels, check_finite)
 
     def __eq__(self, other: object) -> bool:
         """Equal smoothers and equal points, in order."""

@@ -151,7 +151,8 @@ class ConsecutiveBlock(AbstractStragglers):
 
     def count(self, num_workers: int) -> int:
         """N - S + 1, or 1 where S = 0; see `AbstractStragglers.count`."""
-        return _left(num_workers, self.stragglers) + 1 if self.stragglers else 1
+        left = _left(num_workers, self.stragglers)
+        return left + 1 if self.stragglers else 1
 
     def _all(self, num_workers: int) -> Iterator[IndexArray]:
         return (self._without(start, num_workers) for start in range(self.count(num_workers)))

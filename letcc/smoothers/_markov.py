@@ -68,7 +68,7 @@ class MarkovSystem:
             innovation[:, 0] = prior.first / theta
         # scales of p, q and v that make every entry of order one
         length = min(np.cbrt(theta), length)
-        shear, moment = 1 / np.sqrt(innovation[::2] + [[1.0], [length**-2.0]])
+        shear, moment = 1 / np.sqrt(innovation[::2] + np.array([[1.0], [length**-2.0]]))
         if prior.first is None:
             shear[0] = moment[0] = 0  # nothing ties the first state down
         np.multiply(prior.shift, shear[1:], out=lever[1:])

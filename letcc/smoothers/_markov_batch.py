@@ -33,11 +33,11 @@ def spline_rows(nodes: FloatArray, theta: float, left: IndexArray, functionals: 
     ndarray, shape (B, k, n)
     """
     rows = np.empty((*left.shape, nodes.shape[1]))
-    step = max(1, _FLOATS // rows[0].size)
+    step = max(1, _FLOATS // (left.shape[1] * nodes.shape[1] or 1))
     for start in range(0, len(nodes), step):
         sets = slice(start, start + step)
-        across = np.diff(nodes[sets]).T, left[sets].T, functionals[:, sets].transpose(0, 2, 1)
-        rows[sets] = _rows(theta, *map(np.ascontiguousarray, across))
+        gaps, start_at = np.diff(nodes[sets]).T.copy(), left[sets].T.copy()
+        rows[sets] = _rows(theta, gaps, start_at, functionals[:, sets].transpose(0, 2, 1).copy())
     return rows
 
 

@@ -80,8 +80,9 @@ class AbstractLinearSmoother(ABC):
         sets = np.asarray(nodes)
         if sets.ndim != 2:
             raise InvalidInput(f"sets of nodes have the shape (sets, nodes), not {sets.shape}")
-        flat = as_points(sets.ravel(), "nodes").reshape(sets.shape)
-        self._check_count(flat.shape[1])
+        count = sets.shape[1]
+        self._check_count(count)
+        flat = as_points(sets.ravel(), "nodes").reshape(-1, count)
         if (flat[:, 1:] > flat[:, :-1]).all():
             return self._sorted_operators(flat, targets)
         order = np.argsort(flat, axis=1, kind="stable")
@@ -89,7 +90,7 @@ class AbstractLinearSmoother(ABC):
         repeated = np.flatnonzero((ascending[:, 1:] == ascending[:, :-1]).any(axis=1))
         if repeated.size:
             sorting_order(flat[repeated[0]], f"nodes[{repeated[0]}]")
-        matrices = np.empty((len(flat), targets.size, flat.shape[1]))
+        matrices = np.empty((len(flat), targets.size, count))
         np.put_along_axis(matrices, order[:, None, :], self._sorted_operators(ascending, targets), axis=2)
         return matrices
 

@@ -34,7 +34,7 @@ class BerrutRational(AbstractLinearSmoother):
 
     def _sorted_operators(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
         rows = np.empty((len(nodes), targets.size, nodes.shape[1]))
-        step = max(1, _FLOATS // rows[0].size)
+        step = max(1, _FLOATS // (targets.size * nodes.shape[1] or 1))
         for start in range(0, len(nodes), step):
             rows[start : start + step] = _rows(nodes[start : start + step, None], targets[:, None])
         return rows

@@ -105,7 +105,7 @@ def _interpolation(nodes: FloatArray, targets: FloatArray) -> FloatArray:
     if n == 1:
         return np.ones((sets, targets.size, 1))
     rows = np.empty((sets, targets.size, n))
-    step = max(1, _FLOATS // (targets.size * n))
+    step = max(1, _FLOATS // (targets.size * n or 1))
     for start in range(0, sets, step):
         rows[start : start + step] = _interpolation_block(nodes[start : start + step], targets)
     return rows
