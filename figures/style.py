@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from theory.store import write_atomically
@@ -43,7 +44,9 @@ _SETTINGS = {
 def style() -> Iterator[None]:
     """The settings of a paper's figure, headless."""
     mpl.use("agg")
-    with mpl.rc_context(_SETTINGS):
+    with mpl.rc_context():
+        mpl.rcdefaults()  # not the user's matplotlibrc
+        mpl.rcParams.update(_SETTINGS)
         yield
 
 
@@ -64,4 +67,5 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     for path in paths:
         undated = {"CreationDate": None} if path.suffix == ".pdf" else {}
         write_atomically(path, lambda partial, undated=undated: figure.savefig(partial, metadata=undated))
+    plt.close(figure)
     return paths

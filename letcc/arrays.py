@@ -84,11 +84,9 @@ def _combine_numpy(supply: Supply, values: "NDArray[Any]") -> "NDArray[Any]":
     flat = np.ascontiguousarray(values, dtype=working).reshape(len(values), -1)
     real = flat.real.dtype
     matrix = supply(real, None)
-    # a complex column is two real ones, which halves the work of promoting the matrix
-    result: NDArray[Any] = (matrix @ flat.view(real)).view(working)
-    if dtype != working:
-        with np.errstate(over="ignore"):  # an overflow is reported by the check for finite results
-            result = result.astype(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):  # reported by the check for finite results
+        # a complex column is two real ones, which halves the work of promoting the matrix
+        result: NDArray[Any] = (matrix @ flat.view(real)).view(working).astype(dtype, copy=False)
     return result.reshape(len(matrix), *values.shape[1:])
 
 

@@ -110,7 +110,8 @@ def fit_exponent(x: ArrayLike, errors: ArrayLike, *, floor: float = 0.0) -> Expo
         drift = abs(last.slope - before.slope)
     else:
         drift = 0.0
-    margin = float(last.stderr * t.ppf((1 + _LEVEL) / 2, width - 2)) + max(drift, _LEAST_WIDENING)
+    stderr = np.nan_to_num(last.stderr)  # SciPy's is NaN where all errors are equal
+    margin = float(stderr * t.ppf((1 + _LEVEL) / 2, width - 2)) + max(drift, _LEAST_WIDENING)
     return Exponent(
         float(last.slope),
         float(last.slope - margin),

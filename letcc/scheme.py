@@ -195,7 +195,9 @@ class CodedScheme:
             If a number is out of its range, or there are fewer workers than the threshold.
         """
         alphas, betas = _points(num_data, num_workers, points)
-        decoder = LagrangePolynomial((alphas.size - 1) * _integer(degree, "degree"))
+        if _integer(degree, "degree") < 0:
+            raise InvalidInput(f"degree is {degree}: it must be at least 0")
+        decoder = LagrangePolynomial((alphas.size - 1) * degree)
         if betas.size < decoder.min_nodes:
             raise InvalidInput(
                 f"num_workers is {betas.size}, but a function of degree {degree} of {alphas.size} inputs needs "

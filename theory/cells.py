@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -52,11 +53,24 @@ def run_cells(function: Callable[[Cell], Row], cells: Sequence[Cell], jobs: int,
 def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     # two OpenMP teams on the same cores wait for each other; the children inherit the setting
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    spawn = multiprocessing.get_context("spawn")  # a fork after OpenMP has started can deadlock
+    pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_end_with_parent)
     try:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """Leave when the parent is killed, which cannot say so: a worker would wait for its next cell for ever."""
+
+    def wait() -> None:
+        parent = multiprocessing.parent_process()
+        assert parent is not None
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @contextmanager

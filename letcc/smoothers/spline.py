@@ -132,7 +132,7 @@ def _interpolation_block(nodes: FloatArray, targets: FloatArray) -> FloatArray:
     diagonal[:, 1:-1] = (gaps[:, :-1] + gaps[:, 1:]) / 3
     neighbours[:, 1:-2] = gaps[:, 1:-1] / 6
     _, _, second, info = dptsv(
-        diagonal.ravel(), neighbours.ravel()[:-1], bending.reshape(k, -1).T, overwrite_d=True, overwrite_b=True
+        diagonal.ravel(), neighbours.ravel()[:-1], bending.reshape(k, sets * n).T, overwrite_d=True, overwrite_b=True
     )
     assert info == 0, "the system of a spline's second derivatives is positive definite"
     with np.errstate(over="ignore", invalid="ignore"):

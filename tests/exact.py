@@ -1,0 +1,34 @@
+"""Berrut's interpolant in rational arithmetic, where a sign is a sign."""
+
+from fractions import Fraction
+from itertools import pairwise
+from math import prod
+
+
+def berrut_rows(nodes, targets):
+    """Correctly rounded rows over ascending nodes."""
+    rows = []
+    for x in map(Fraction, targets):
+        distances = [x - Fraction(node) for node in nodes]
+        if 0 in distances:
+            rows.append([float(d == 0) for d in distances])
+            continue
+        terms = [(-1) ** rank / d for rank, d in enumerate(distances)]
+        denominator = sum(terms)
+        rows.append([float(term / denominator) for term in terms])
+    return rows
+
+
+def shows_pole(signs, nodes):
+    """Whether D(x) prod(x - node), D(x) = sum of sign / (x - node), changes sign between or outside ascending nodes.
+
+    It is a polynomial, so that a change of its sign is a zero of D, which no numerator cancels for all values.
+    """
+    nodes = [Fraction(node) for node in nodes]
+    probes = [nodes[0] - 1, *((a + b) / 2 for a, b in pairwise(nodes)), nodes[-1] + 1]
+    found = set()
+    for x in probes:
+        denominator = sum(sign / (x - node) for sign, node in zip(signs, nodes, strict=True))
+        value = denominator * prod(x - node for node in nodes)
+        found.add((value > 0) - (value < 0))
+    return len(found) > 1

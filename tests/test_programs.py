@@ -1,0 +1,182 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from convergence.__main__ import app
+from letcc.rates import Verdict
+from theory.claims import CLAIMS
+from theory.store import read_table
+
+CHECKOUT = Path(__file__).parents[1]
+MNIST = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+KEYS = {"claim", "verdict", "expected", "control", "predicted", "certified", "measured", "provenance"}
+RESULTS = {"certified.json", "certified.parquet"}
+GUARD = 120  # seconds after which a program hangs
+
+
+def environment():
+    return {name: value for name, value in os.environ.items() if name != "LETCC_DATA"} | {"OMP_NUM_THREADS": "1"}
+
+
+def run(*words):
+    command = [sys.executable, "-m", *map(str, words)]
+    return subprocess.run(command, cwd=CHECKOUT, env=environment(), capture_output=True, text=True)
+
+
+@contextmanager
+def started(*words, until):
+    """A program and its children in a group of their own, at the moment when it prints a line on stderr."""
+    command = [sys.executable, "-m", *map(str, words)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=CHECKOUT, env=environment(), start_new_session=True, **pipes) as process:
+        try:
+            printed = next((line for line in process.stderr if line.startswith(until)), None)
+            assert printed, f"never printed {until}"
+            yield process
+        finally:
+            with suppress(ProcessLookupError):  # nothing of it is left, as it should be
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def assert_complete(folder):
+    """Every result can be read; gives the names of the files and of the folders."""
+    files = [path for path in folder.iterdir() if path.is_file()]
+    for path in files:
+        if path.suffix == ".json":
+            assert json.loads(path.read_text())
+        else:
+            assert path.suffix == ".parquet"
+            assert len(read_table(path))
+    return {path.name for path in files}, {path.name for path in folder.iterdir() if path.is_dir()}
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """One run of python -m theory, into a folder where a killed run left half a file."""
+    out = tmp_path_factory.mktemp("results")
+    (out / ".partial-killed").mkdir()
+    (out / ".partial-killed" / "certified.json").write_text('[{"claim": "let')
+    return run("theory", "--out", out, "--jobs", 2), out
+
+
+class TestTheory:
+    def test_prints_verdicts_and_progress(self, certified):
+        finished, _ = certified
+        assert finished.returncode == 0
+        for claim in CLAIMS:
+            lines = [line for line in finished.stdout.splitlines() if line.split()[:1] == [claim.id]]
+            assert len(lines) == (claim.id != "table-1")  # which has nothing to certify
+            assert all(claim.expected in line for line in lines)
+        progress = finished.stderr.splitlines()
+        assert len(progress) == 10
+        assert len({line.partition("/")[2] for line in progress}) == 1
+        assert progress[-1].startswith("certifying: ")
+
+    def test_writes_complete_files(self, certified):
+        _, out = certified
+        assert assert_complete(out) == (RESULTS, {".partial-killed"})
+
+    def test_schema(self, certified):
+        rows = json.loads((certified[1] / "certified.json").read_text())
+        assert [row["claim"] for row in rows] == [claim.id for claim in CLAIMS if claim.id != "table-1"]
+        for row in rows:
+            assert set(row) == KEYS
+            assert {row["verdict"], row["expected"]} <= set(Verdict)
+            assert isinstance(row["control"], bool)
+            assert row["measured"] is None
+            assert set(row["provenance"]) == {"schema", "seed", "versions", "revision", "spec"}
+            assert set(row["predicted"]) <= {"N", "S"}
+            if not row["predicted"]:
+                assert 0 < row["certified"]["largest exact/bound"] < 1
+                continue
+            assert set(row["predicted"]) <= set(row["certified"])
+            for exponent in row["certified"].values():
+                assert set(exponent) == {"value", "low", "high", "window", "local_slopes"}
+                assert exponent["low"] <= exponent["value"] - 0.05
+                assert exponent["value"] + 0.05 <= exponent["high"]
+                first, last = exponent["window"]
+                assert 0 < first < last
+
+    def test_table_and_rows_have_one_origin(self, certified):
+        _, out = certified
+        table = read_table(out / "certified.parquet")
+        rows = json.loads((out / "certified.json").read_text())
+        assert all(row["provenance"] == table.attrs["provenance"] for row in rows)
+        assert len(rows[0]["provenance"]["spec"]["cells"]) == len(table)
+
+
+class TestBadUsage:
+    def test_no_jobs(self, tmp_path):
+        finished = run("theory", "--jobs", 0, "--out", tmp_path / "out")
+        assert finished.returncode == 2
+        assert "--jobs" in finished.stderr
+        assert "Traceback" not in finished.stderr
+        assert os.listdir(tmp_path) == []
+
+    @pytest.mark.parametrize("command", [[], ["verify"]], ids=["measure", "verify"])
+    @pytest.mark.parametrize("option", ["--jobs=0", "--seed=-1", "--jobs=two"])
+    def test_options_out_of_range(self, tmp_path, command, option):
+        out = tmp_path / "out"
+        finished = CliRunner().invoke(app, [*command, option, "--out", str(out)])
+        assert finished.exit_code == 2
+        assert option.partition("=")[0] in finished.stderr
+        assert not out.exists()
+
+    def test_data_root_without_the_files(self, tmp_path):
+        root = tmp_path / "empty"
+        root.mkdir()
+        finished = run("convergence", "verify", "--data-root", root, "--out", tmp_path / "out")
+        assert finished.returncode == 2
+        assert finished.stdout == ""
+        assert "Traceback" not in finished.stderr
+        assert all(name in finished.stderr for name in MNIST)
+        assert str(root / "MNIST" / "raw") in finished.stderr
+        assert os.listdir(tmp_path) == ["empty"]
+        assert os.listdir(root) == []
+
+    @pytest.mark.parametrize("command", [[], ["verify"]], ids=["measure", "verify"])
+    def test_data_root_from_the_environment(self, tmp_path, command):
+        out = tmp_path / "out"
+        arguments = [*command, "--out", str(out)]
+        finished = CliRunner().invoke(app, arguments, env={"LETCC_DATA": str(tmp_path / "nowhere")})
+        assert finished.exit_code == 2
+        assert str(tmp_path / "nowhere" / "MNIST" / "raw") in finished.stderr
+        assert not out.exists()
+
+
+class TestInterruption:
+    def test_by_the_keyboard(self, certified, tmp_path):
+        """Early, over the results of an earlier run; a terminal sends SIGINT to the whole group."""
+        before = {name: (certified[1] / name).read_bytes() for name in RESULTS}
+        for name, content in before.items():
+            (tmp_path / name).write_bytes(content)
+        with started("convergence", "verify", "--jobs", 2, "--out", tmp_path, until="certifying") as process:
+            os.killpg(process.pid, signal.SIGINT)
+            _, errors = process.communicate(timeout=GUARD)
+        assert process.returncode not in (0, -signal.SIGKILL)
+        assert "Traceback" not in errors
+        assert assert_complete(tmp_path) == (RESULTS, set())
+        assert {name: (tmp_path / name).read_bytes() for name in RESULTS} == before
+
+    def test_by_kill(self, tmp_path):
+        """Between the two halves: what was certified is there, what was being measured is not."""
+        with started("convergence", "verify", "--jobs", 2, "--out", tmp_path, until="measuring") as process:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=GUARD)
+        assert process.returncode == -signal.SIGKILL
+        files, folders = assert_complete(tmp_path)
+        assert files == RESULTS
+        assert all(name.startswith(".partial-") for name in folders)
+
+    def test_no_worker_outlives_the_program(self, tmp_path):
+        """The workers hold stderr open for as long as they live."""
+        with started("theory", "--jobs", 2, "--out", tmp_path, until="certifying") as process:
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate(timeout=10)
