@@ -107,6 +107,40 @@ def _combine_torch(torch: Any, supply: Supply, values: Any) -> Any:
         return product.to(dtype).reshape(len(matrix), *values.shape[1:])
 
 
+def as_columns(values: Any, name: str, labels: "NDArray[Any]") -> FloatArray:
+    """Any array as real columns in double precision, for choosing parameters from.
+
+    Parameters
+    ----------
+    values : array_like or torch.Tensor, shape (q, ...)
+    name : str
+        What to call the values in an error message.
+    labels : ndarray, shape (q,)
+        What to call each entry of the first axis.
+
+    Returns
+    -------
+    ndarray of float64, shape (q, m)
+        A complex value gives two columns.
+
+    Raises
+    ------
+    InvalidInput, NonFiniteValues
+        As for `combine`.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(values, torch.Tensor):
+        values = values.detach().cpu()
+        values = values.to(torch.complex128 if values.is_complex() else torch.float64).numpy()
+    array = _numeric(values, name)
+    _check_shape(array.shape, len(labels), name)
+    if not np.isfinite(array).all():
+        _blame(array, np.isfinite, name, labels)
+    flat = array.reshape(len(array), -1)
+    columns: FloatArray = np.concatenate([flat.real, flat.imag], axis=1) if flat.dtype.kind == "c" else flat
+    return columns.astype(np.float64)
+
+
 def as_tensor(matrix: FloatArray, dtype: Any, device: Any) -> Any:
     """A torch copy of a matrix that autograd can save, even if it is made in inference mode.
 

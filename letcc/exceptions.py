@@ -21,6 +21,10 @@ class TooFewReceived(LetccError, ValueError):
     """Fewer workers answered than the scheme needs."""
 
 
+class Unresolved(LetccError):
+    """A parameter is still a rule where its number is needed."""
+
+
 class InfiniteCertificate(LetccError, ValueError):
     """The worst case over the asked ball is unbounded."""
 

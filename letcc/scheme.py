@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from letcc._cache import BoundedCache
-from letcc.arrays import as_tensor, combine
+from letcc.arrays import as_columns, as_tensor, combine
 from letcc.exceptions import InvalidInput, TooFewReceived
 from letcc.nodes import (
     FloatArray,
@@ -22,6 +22,7 @@ from letcc.nodes import (
 )
 from letcc.received import as_array, as_index_sets, as_indices
 from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline
+from letcc.smoothers.spline import SplineRule
 
 Array = TypeVar("Array")
 PointFamily = Literal["chebyshev", "equispaced"]
@@ -102,6 +103,8 @@ class CodedScheme:
         )
         for name, points in (("data_points", data), ("worker_points", workers)):
             object.__setattr__(self, name, points)
+        if not self.encoder.resolved:
+            raise InvalidInput(f"the encoder {self.encoder} must have numbers: only a decoder can choose from outputs")
         if self.num_data < self.encoder.min_nodes:
             raise InvalidInput(f"{self.encoder} needs at least {self.encoder.min_nodes} data points, not {len(data)}")
         if self.num_workers < self.min_received:
@@ -117,7 +120,7 @@ class CodedScheme:
         num_workers: int,
         *,
         encoder_smoothing: float = 0.0,
-        decoder_smoothing: float = 0.0,
+        decoder_smoothing: float | SplineRule = 0.0,
         points: PointFamily = "chebyshev",
     ) -> Self:
         """Smoothing splines as encoder and decoder (LeTCC: Moradi et al., arXiv 2406.00300).
@@ -129,7 +132,8 @@ class CodedScheme:
         num_workers : int
             N, at least 1.
         encoder_smoothing, decoder_smoothing : float
-            lambda_e and lambda_d, in mean form on (-1, 1).
+            lambda_e and lambda_d, in mean form on (-1, 1). For lambda_d also a rule, "gcv" or "loo", that chooses it
+            from each set of outputs; see `resolve`.
         points : {"chebyshev", "equispaced"}
             "chebyshev": first kind for data, second kind for workers. "equispaced": workers on both ends.
 
@@ -249,6 +253,8 @@ class CodedScheme:
             If `received` is not a valid set of workers.
         TooFewReceived
             If it has fewer than `min_received`.
+        Unresolved
+            If the decoder chooses a parameter from the outputs: see `resolve`.
         """
         return self._decoding(received).matrix
 
@@ -300,6 +306,37 @@ class CodedScheme:
                 f"{self.min_received}: wait for {self.min_received - received} more"
             )
 
+    def resolve(self, outputs: Array, received: ArrayLike | None = None) -> "CodedScheme":
+        """Put numbers in place of the decoder's rules, chosen from outputs: one choice for all of them jointly.
+
+        A choice made from the outputs makes decoding non-linear, so that matrices and certificates belong to the scheme
+        that this returns; its numbers are readable as ``.decoder.smoothing``. Gradients do not flow through a choice.
+
+        Parameters
+        ----------
+        outputs : array_like or torch.Tensor, shape (|F|, ...)
+            The received outputs, in the order of `received`.
+        received : sequence of int, mask of bool, or None
+            Which workers they came from; None means all.
+
+        Returns
+        -------
+        CodedScheme
+            This one where the decoder has no rule.
+
+        Raises
+        ------
+        InvalidInput, TooFewReceived, NonFiniteValues
+            As for `decode`.
+        """
+        if self.decoder.resolved:
+            return self
+        indices = as_indices(received, self.num_workers)
+        self._check_enough(indices.size)
+        values = as_columns(outputs, "the outputs of workers", indices)
+        decoder = self.decoder.resolve(self.worker_points[indices], values)
+        return CodedScheme(self.encoder, decoder, self.data_points, self.worker_points)
+
     def encode(self, x: Array, *, check_finite: bool = True) -> Array:
         """Coded inputs, one for each worker.
 
@@ -350,6 +387,8 @@ class CodedScheme:
         NonFiniteValues
             If an output is NaN or infinite; the message names the workers.
         """
+        if not self.decoder.resolved:
+            return self.resolve(outputs, received).decode(outputs, received, check_finite=check_finite)
         prepared = self._decoding(received)
         return combine(prepared.supply, outputs, "the outputs of workers", prepared.labels, check_finite)
 

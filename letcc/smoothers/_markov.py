@@ -84,7 +84,8 @@ class MarkovSystem:
         g[:, _SAME] = 1
         p[:, _FAR] = g[:, _NEAR] = shear
         q[:, _FAR] = v[:, _NEAR] = moment * slope
-        p[1:, _NEAR] = g[:-1, _FAR] = -shear[1:] * prior.decay
+        self._held, self._passed = shear, shear[1:] * prior.decay
+        p[1:, _NEAR] = g[:-1, _FAR] = -self._passed
         p[1:, _SAME - 1] = v[:-1, _SAME + 1] = -lever[1:] * prior.decay * slope[:-1]
         q[1:, _NEAR] = v[:-1, _FAR] = -moment[1:] * prior.decay * slope[:-1]
         if prior.first is None:
@@ -102,6 +103,36 @@ class MarkovSystem:
         solution: FloatArray
         solution, _ = dgbtrs(self._factors, _BAND, _BAND, right_sides, self._pivots, trans=1)
         return solution
+
+    def residuals(self, values: FloatArray) -> FloatArray:
+        """What the fit leaves of values at the nodes: (I - H) y, to full relative accuracy however small theta is.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n, m)
+
+        Returns
+        -------
+        ndarray, shape (n, m)
+        """
+        right_sides = np.zeros((values.shape[1], self._n, 4))
+        right_sides[..., 2] = values.T
+        solution = self._solve(right_sides.reshape(len(right_sides), -1).T)
+        if self._mean is not None:
+            coupling, response = self._mean
+            solution = solution - response * ((coupling.T @ solution) / (coupling.T @ response))
+        return self._residuals(solution[0::4])
+
+    def _residuals(self, multipliers: FloatArray) -> FloatArray:
+        residuals: FloatArray = self._held[:, None] * multipliers
+        residuals[:-1] -= self._passed[:, None] * multipliers[1:]
+        return residuals
+
+    def residuals_of_one(self) -> FloatArray | None:
+        """What a fit about a mean of zero leaves of the constant 1, shape (n,); None where there is no mean."""
+        if self._mean is None:
+            return None
+        return self._residuals(self._mean[1][0::4])[:, 0]
 
     def rows(self, left: IndexArray, functionals: FloatArray, share: FloatArray | None = None) -> FloatArray:
         """Rows of the smoother for functionals of the states at both ends of one gap.

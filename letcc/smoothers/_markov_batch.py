@@ -1,4 +1,4 @@
-"""The smoothing spline for many sets of nodes at once: the prior of `_markov`, solved by a recursion across the sets.
+"""The prior of `_markov` solved by a recursion, across many sets of nodes or many values of theta at once.
 
 What the nodes on one side say of the state (g, v) at a node is an information matrix. Passing a gap and adding a value
 update it by sums of terms of one sign, so that nothing cancels and no pivoting is needed. From the gap of a target its
@@ -41,30 +41,72 @@ def spline_rows(nodes: FloatArray, theta: float, left: IndexArray, functionals: 
     return rows
 
 
+def information(
+    h: FloatArray,
+    spread: tuple[FloatArray, FloatArray],
+    trace: tuple[FloatArray, FloatArray],
+    c22: FloatArray,
+    c_det: FloatArray,
+    first: FloatArray | None = None,
+    before: FloatArray | None = None,
+    after: FloatArray | None = None,
+) -> FloatArray:
+    """What the nodes passed so far, and any prior, say of the state at each node, its own value left out.
+
+    Parameters
+    ----------
+    h : ndarray, shape (n - 1, B) or (n - 1, 1)
+        Gaps in the order in which they are passed.
+    spread, trace : tuple of ndarray, shape (n - 1, B)
+        Forward (c11, c12) and (q11, -q12) of C / theta and Q = U^-1 C U^-T / theta for U = [[1, h], [0, 1]]; backward
+        the other way round.
+    c22, c_det : ndarray, shape (n - 1, B)
+        Entry and determinant, the same for both.
+    first : ndarray, shape (4, B), optional
+        What is known of the first state passed.
+    before, after : ndarray, shape (n - 1, B), optional
+        Factors on the information before and after each gap: the state's decay.
+
+    Returns
+    -------
+    ndarray, shape (4, n, B)
+        f11, +-f12, f22 and the determinant of the information matrix, all positive.
+    """
+    told = np.zeros((4, len(h) + 1, c22.shape[1]))
+    if first is not None:
+        told[:, 0] = first
+    for i in range(len(h)):
+        f11, a12, a22, det = told[:, i]
+        a11, a_det = f11 + 1, det + a22  # with the value at the node
+        if before is not None:
+            a11, a12, a22, a_det = a11 * before[i], a12 * before[i], a22 * before[i], a_det * before[i] ** 2
+        scale = 1 / (1 + trace[0][i] * a11 + 2 * trace[1][i] * a12 + c22[i] * a22 + c_det[i] * a_det)
+        reach = a12 + h[i] * a11
+        told[0, i + 1] = (a11 + a_det * c22[i]) * scale
+        told[1, i + 1] = (reach + a_det * spread[1][i]) * scale
+        told[2, i + 1] = (a22 + h[i] * (a12 + reach) + a_det * spread[0][i]) * scale
+        told[3, i + 1] = a_det * scale
+        if after is not None:
+            told[:3, i + 1] *= after[i]
+            told[3, i + 1] *= after[i] ** 2
+    return told
+
+
 @dataclass(frozen=True)
 class _Side:
     """Information from one side, and how a row spreads to it. For the other side, mirror: v and f12 change sign."""
 
-    information: FloatArray  # f11, -f12, f22 and the determinant at each node, all positive; shape (4, n, B)
+    information: FloatArray  # as from `information`, shape (4, n, B)
     spread: FloatArray  # t11, -t12, t21, t22 of the step back across each gap, shape (4, n - 1, B)
     bridge: FloatArray  # (Q^-1 + A)^-1 as its entries 11, -12, 22; shape (3, n - 1, B)
 
     @classmethod
     def of(cls, h: FloatArray, theta: float) -> "_Side":
         """From the gaps, shape (n - 1, B), in the order in which they are passed."""
-        information = np.zeros((4, len(h) + 1, h.shape[1]))
         c11, c12, c22 = h**3 / (3 * theta), h**2 / (2 * theta), h / theta
         c_det = c11 * c22 / 4
-        for i in range(len(h)):
-            f11, f12, f22, det = information[:, i]
-            a11, a_det = f11 + 1, det + f22  # with the value at the node
-            scale = 1 / (1 + c11[i] * a11 + 2 * c12[i] * f12 + c22[i] * f22 + c_det[i] * a_det)
-            reach = f12 + h[i] * a11
-            information[0, i + 1] = (a11 + a_det * c22[i]) * scale
-            information[1, i + 1] = (reach + a_det * c12[i]) * scale
-            information[2, i + 1] = (f22 + h[i] * (f12 + reach) + a_det * c11[i]) * scale
-            information[3, i + 1] = a_det * scale
-        f11, a12, a22, det = information[:, :-1]
+        told = information(h, (c11, c12), (c11, c12), c22, c_det)
+        f11, a12, a22, det = told[:, :-1]
         a11, a_det = f11 + 1, det + a22
         scale = 1 / (1 + c11 * a11 + 2 * c12 * a12 + c22 * a22 + c_det * a_det)
         spread = [
@@ -74,7 +116,7 @@ class _Side:
             1 - c11 / 2 * a11 - c12 * a12,
         ]
         bridge = [c11 + c_det * a22, c12 - c_det * a12, c22 + c_det * a11]
-        return cls(information, np.stack(spread) * scale, np.stack(bridge) * scale)
+        return cls(told, np.stack(spread) * scale, np.stack(bridge) * scale)
 
 
 def _rows(theta: float, gaps: FloatArray, left: IndexArray, functionals: FloatArray) -> FloatArray:

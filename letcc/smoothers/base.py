@@ -1,12 +1,12 @@
 """The one abstraction of a method: values at nodes become values at targets by one matrix."""
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from letcc.exceptions import InvalidInput, TooFewReceived
+from letcc.exceptions import InvalidInput, TooFewReceived, Unresolved
 from letcc.nodes import FloatArray, as_points, sorting_order
 
 
@@ -21,6 +21,46 @@ class AbstractLinearSmoother(ABC):
     def min_nodes(self) -> int:
         """The fewest nodes that the method can work with."""
         return 1
+
+    @property
+    def resolved(self) -> bool:
+        """Whether every parameter is a number, and none a rule that chooses it from the values."""
+        return True
+
+    @final
+    def resolve(self, nodes: ArrayLike, values: ArrayLike) -> Self:
+        """Put numbers in place of every rule.
+
+        Parameters
+        ----------
+        nodes : array_like, shape (n,)
+            As for `operator`.
+        values : array_like, shape (n, m)
+            What the rules choose from: one choice for all m columns jointly.
+
+        Returns
+        -------
+        AbstractLinearSmoother
+            This one where there is no rule.
+
+        Raises
+        ------
+        InvalidInput, DuplicateNodes, TooFewReceived
+            As for `operator`, or if the values are not finite real numbers, one row a node.
+        """
+        if self.resolved:
+            return self
+        nodes, values = self._checked_nodes(nodes), np.asarray(values, dtype=np.float64)
+        if values.ndim != 2 or len(values) != nodes.size or not np.isfinite(values).all():
+            raise InvalidInput(f"values must be finite and of shape ({nodes.size}, m), not {values.shape}")
+        order = np.argsort(nodes)
+        # every rule depends on Y only through Y Y^T: a thousand outputs need no more columns than nodes
+        narrow = values if values.shape[1] <= nodes.size else np.asarray(np.linalg.qr(values.T, mode="r")).T
+        return self._resolve(nodes[order], narrow[order])
+
+    def _resolve(self, nodes: FloatArray, values: FloatArray) -> Self:
+        """`resolve` for strictly ascending nodes and at most as many columns; for a smoother that has rules."""
+        raise NotImplementedError
 
     @final
     def operator(self, nodes: ArrayLike, targets: ArrayLike) -> FloatArray:
@@ -46,8 +86,12 @@ class AbstractLinearSmoother(ABC):
             If two nodes coincide.
         TooFewReceived
             If there are fewer nodes than `min_nodes`.
+        Unresolved
+            If a parameter is a rule.
         """
-        nodes, targets = as_points(nodes, "nodes"), as_points(targets, "targets")
+        self._check_resolved()
+        targets = as_points(targets, "targets")
+        nodes = as_points(nodes, "nodes")
         self._check_count(nodes.size)
         order = sorting_order(nodes, "nodes")
         if order is None:
@@ -73,9 +117,10 @@ class AbstractLinearSmoother(ABC):
 
         Raises
         ------
-        InvalidInput, DuplicateNodes, TooFewReceived
+        InvalidInput, DuplicateNodes, TooFewReceived, Unresolved
             As for `operator`.
         """
+        self._check_resolved()
         targets = as_points(targets, "targets")
         sets = np.asarray(nodes)
         if sets.ndim != 2:
@@ -93,6 +138,19 @@ class AbstractLinearSmoother(ABC):
         matrices = np.empty((len(flat), targets.size, count))
         np.put_along_axis(matrices, order[:, None, :], self._sorted_operators(ascending, targets), axis=2)
         return matrices
+
+    def _checked_nodes(self, nodes: ArrayLike) -> FloatArray:
+        points = as_points(nodes, "nodes")
+        self._check_count(points.size)
+        sorting_order(points, "nodes")
+        return points
+
+    def _check_resolved(self) -> None:
+        if not self.resolved:
+            raise Unresolved(
+                f"{self} chooses from the values: use the smoother that resolve(nodes, values) returns, or the scheme "
+                "that scheme.resolve(outputs, received) returns"
+            )
 
     def _check_count(self, count: int) -> None:
         if count == 0:
@@ -112,27 +170,37 @@ class AbstractLinearSmoother(ABC):
         """`operator` for at least `min_nodes` strictly ascending nodes."""
 
 
-def checked_smoothing(smoothing: float) -> float:
-    """A smoothing parameter as a float.
+RuleName = TypeVar("RuleName", bound=str)
+
+
+def number_or_rule(value: float | RuleName, name: str, rules: tuple[RuleName, ...]) -> float | RuleName:
+    """A parameter as a float of at least 0, or the rule that chooses it.
 
     Parameters
     ----------
-    smoothing : float
+    value : float or str
+    name : str
+        What to call it in an error message.
+    rules : tuple of str
 
     Returns
     -------
-    float
-        At least 0; may be infinite.
+    float or str
+        Infinity is allowed.
 
     Raises
     ------
     InvalidInput
-        If it is negative, NaN or not a number.
+        If it is negative, NaN, or neither a number nor a rule.
     """
+    if isinstance(value, str):
+        if value not in rules:
+            raise InvalidInput(f"{name} must be a number or one of {', '.join(rules)}, not {value!r}")
+        return value
     try:
-        value = float(smoothing)
+        number = float(value)
     except (TypeError, ValueError):
-        raise InvalidInput(f"smoothing must be a number, not {smoothing!r}") from None
-    if not value >= 0:
-        raise InvalidInput(f"smoothing is {value}: it must be at least 0 (0 interpolates, inf smooths completely)")
-    return value
+        raise InvalidInput(f"{name} must be a number or one of {', '.join(rules)}, not {value!r}") from None
+    if not number >= 0:
+        raise InvalidInput(f"{name} is {number}: it must be at least 0")
+    return number

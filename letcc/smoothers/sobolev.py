@@ -1,14 +1,15 @@
 """Kernel ridge regression in the second-order Sobolev space with its full norm."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import final, get_args
 
 import numpy as np
 
 from letcc.exceptions import InvalidInput
 from letcc.nodes import FloatArray, IndexArray
+from letcc.selection import Rule, bounds, minimise, scores
 from letcc.smoothers._markov import MarkovSystem, Prior
-from letcc.smoothers.base import AbstractLinearSmoother, checked_smoothing
+from letcc.smoothers.base import AbstractLinearSmoother, number_or_rule
 
 _INTERPOLATES = 1e-40  # of the smallest innovation: no double can tell it from no smoothing at all
 
@@ -29,15 +30,17 @@ class SobolevRidge(AbstractLinearSmoother):
 
     Parameters
     ----------
-    length_scale : float
-        :math:`\ell > 0`, in the unit of the points; finite.
-    smoothing : float
-        :math:`\lambda \ge 0`; 0 interpolates, infinity gives the mean of the values.
+    length_scale : float, "gcv", "loo" or "likelihood"
+        :math:`\ell > 0`, in the unit of the points, finite, or the rule that `resolve` chooses it by: generalised
+        cross-validation, leave-one-out or restricted marginal likelihood.
+    smoothing : float, "gcv", "loo" or "likelihood"
+        :math:`\lambda \ge 0`, or the rule; 0 interpolates, infinity gives the mean of the values.
 
     Raises
     ------
     InvalidInput
-        If `length_scale` is not positive and finite, or `smoothing` is negative, NaN or not a number.
+        If `length_scale` is not positive and finite, `smoothing` is negative or NaN, one of them is neither a number
+        nor a rule, or they are different rules.
 
     Notes
     -----
@@ -49,38 +52,76 @@ class SobolevRidge(AbstractLinearSmoother):
               C = \int_0^h e^{-2a\tau} \begin{pmatrix} \tau^2 & \tau \\ \tau & 1 \end{pmatrix} d\tau .
     """
 
-    length_scale: float
-    smoothing: float = 0.0
+    length_scale: float | Rule
+    smoothing: float | Rule = 0.0
 
     def __post_init__(self) -> None:
         """Check the parameters once, so that no operator has to."""
-        object.__setattr__(self, "smoothing", checked_smoothing(self.smoothing))
-        try:
-            length = float(self.length_scale)
-        except (TypeError, ValueError):
-            raise InvalidInput(f"length_scale must be a number, not {self.length_scale!r}") from None
-        if not 0 < length < np.inf:
+        for name in ("length_scale", "smoothing"):
+            object.__setattr__(self, name, number_or_rule(getattr(self, name), name, get_args(Rule)))
+        if self.length_scale in (0, np.inf):
             raise InvalidInput(
-                f"length_scale is {length}: it must be positive and finite (for its limit use SmoothingSpline)"
+                f"length_scale is {self.length_scale}: it must be positive and finite (its limit is SmoothingSpline)"
             )
-        object.__setattr__(self, "length_scale", length)
+        if len(self._rules) > 1:
+            raise InvalidInput(f"{self} has two different rules: choose length_scale and smoothing by the same one")
+
+    @property
+    def _rules(self) -> set[Rule]:
+        return {value for value in (self.length_scale, self.smoothing) if isinstance(value, str)}
+
+    @property
+    def resolved(self) -> bool:
+        """Whether both parameters are numbers."""
+        return not self._rules
+
+    def _resolve(self, nodes: FloatArray, values: FloatArray) -> "SobolevRidge":
+        (rule,) = self._rules
+        extent = float(nodes[-1] - nodes[0])
+        length, smoothing = self.length_scale, self.smoothing
+        if nodes.size <= 2:  # too little to choose from
+            return SobolevRidge(
+                (extent or 1.0) if isinstance(length, str) else length, 0.0 if isinstance(smoothing, str) else smoothing
+            )
+        lengths = (extent / (2 * nodes.size), 10 * extent) if isinstance(length, str) else (length, length)
+        if isinstance(smoothing, str):
+            thetas = bounds(nodes)
+        else:
+            theta = max(nodes.size * smoothing, bounds(nodes)[0])
+            thetas = (theta, theta)
+
+        def score(points: FloatArray) -> FloatArray:
+            found = np.empty(len(points))
+            for each in np.unique(points[:, 0]):
+                at = points[:, 0] == each
+                prior = _prior(nodes, np.sqrt(3) / each)
+                found[at] = scores(rule, prior, values, points[at, 1], min(extent, each))
+            return found
+
+        low, high = np.array([lengths, thetas]).T
+        best, end = minimise(score, low, high)
+        if isinstance(smoothing, str):
+            smoothing = {-1: 0.0, 0: best[1] / nodes.size, 1: np.inf}[int(end[1])]
+        return SobolevRidge(best[0] if isinstance(length, str) else length, smoothing)
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
-        n = nodes.size
-        theta = n * self.smoothing
+        n, length = nodes.size, float(self.length_scale)
+        theta = n * float(self.smoothing)
         if np.isinf(theta):
             return np.full((targets.size, n), 1 / n)
-        rate = np.sqrt(3) / self.length_scale
-        gaps = np.diff(nodes)
-        innovation = _innovation(gaps, rate)
-        first = np.array([1 / (4 * rate**3), 1 / (4 * rate**2), 1 / (2 * rate)])
-        least = min(innovation[0].min(initial=np.inf), first[0])
-        pull = np.column_stack([[1, rate], _pull(gaps, rate)])
-        prior = Prior(gaps, innovation, np.exp(-rate * gaps), first, pull)
-        system = MarkovSystem(
-            prior, max(theta, _INTERPOLATES * least), min(nodes[-1] - nodes[0], self.length_scale) or 1
-        )
-        return system.rows(*_functionals(nodes, innovation, rate, targets))
+        rate = np.sqrt(3) / length
+        prior = _prior(nodes, rate)
+        assert prior.first is not None
+        least = min(prior.innovation[0].min(initial=np.inf), prior.first[0])
+        system = MarkovSystem(prior, max(theta, _INTERPOLATES * least), min(nodes[-1] - nodes[0], length) or 1)
+        return system.rows(*_functionals(nodes, prior.innovation, rate, targets))
+
+
+def _prior(nodes: FloatArray, rate: float) -> Prior:
+    gaps = np.diff(nodes)
+    first = np.array([1 / (4 * rate**3), 1 / (4 * rate**2), 1 / (2 * rate)])
+    pull = np.column_stack([[1, rate], _pull(gaps, rate)])
+    return Prior(gaps, _innovation(gaps, rate), np.exp(-rate * gaps), first, pull)
 
 
 def _pull(distance: FloatArray, rate: float) -> FloatArray:

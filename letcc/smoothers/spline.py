@@ -1,18 +1,21 @@
 """The smoothing spline: kernel ridge regression in the second-order Sobolev space."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, TypeAlias, final, get_args
 
 import numpy as np
 from scipy.linalg.lapack import dptsv
 
 from letcc.exceptions import InvalidInput
 from letcc.nodes import FloatArray, IndexArray
+from letcc.selection import bounds, minimise, scores
 from letcc.smoothers._markov import MarkovSystem, Prior
 from letcc.smoothers._markov_batch import spline_rows
-from letcc.smoothers.base import AbstractLinearSmoother, checked_smoothing
+from letcc.smoothers.base import AbstractLinearSmoother, number_or_rule
 
 _TINY = 1e-280  # below it gaps**3 / (n lambda) could overflow, and no spline in double precision feels it
+SplineRule: TypeAlias = Literal["gcv", "loo"]
+
 _FLOATS = 2**19  # of a block of interpolating rows worked on together
 
 
@@ -30,14 +33,15 @@ class SmoothingSpline(AbstractLinearSmoother):
 
     Parameters
     ----------
-    smoothing : float
-        :math:`\lambda \ge 0`; infinity is allowed. SciPy's ``make_smoothing_spline`` has the sum form,
+    smoothing : float, "gcv" or "loo"
+        :math:`\lambda \ge 0`, infinity included, or the rule that `resolve` chooses it by: generalised
+        cross-validation or leave-one-out. SciPy's ``make_smoothing_spline`` has the sum form,
         ``lam = n * smoothing``; csaps has ``smooth = 1 / (1 + n * smoothing)``.
 
     Raises
     ------
     InvalidInput
-        If `smoothing` is negative, NaN or not a number.
+        If `smoothing` is negative, NaN, or neither a number nor a rule.
 
     Notes
     -----
@@ -51,29 +55,49 @@ class SmoothingSpline(AbstractLinearSmoother):
     which `_markov` solves to a few units in the last place for any smoothing and any spacing of the nodes.
     """
 
-    smoothing: float = 0.0
+    smoothing: float | SplineRule = 0.0
 
     def __post_init__(self) -> None:
         """Check the smoothing once, so that no operator has to."""
-        object.__setattr__(self, "smoothing", checked_smoothing(self.smoothing))
+        object.__setattr__(self, "smoothing", number_or_rule(self.smoothing, "smoothing", get_args(SplineRule)))
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the smoothing is a number."""
+        return not isinstance(self.smoothing, str)
+
+    def _resolve(self, nodes: FloatArray, values: FloatArray) -> "SmoothingSpline":
+        rule = self.smoothing
+        assert isinstance(rule, str)
+        if nodes.size <= 3:  # at most one degree of freedom is left, about which every score says nothing
+            return SmoothingSpline(0.0)
+        prior, length = _prior(np.diff(nodes)), nodes[-1] - nodes[0]
+        low, high = bounds(nodes)
+        best, end = minimise(
+            lambda theta: scores(rule, prior, values, theta[:, 0], length), np.array([low]), np.array([high])
+        )
+        return SmoothingSpline({-1: 0.0, 0: best[0] / nodes.size, 1: np.inf}[int(end[0])])
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
-        theta = nodes.size * self.smoothing
+        theta = nodes.size * float(self.smoothing)
         if nodes.size <= 2 or theta < _TINY:
             return _interpolation(nodes[None], targets)[0]
-        gaps = np.diff(nodes)
-        square = gaps * gaps
-        prior = Prior(gaps, np.stack([square * gaps / 3, square / 2, gaps]))
-        return MarkovSystem(prior, theta, nodes[-1] - nodes[0]).rows(*_functionals(nodes, targets))
+        system = MarkovSystem(_prior(np.diff(nodes)), theta, nodes[-1] - nodes[0])
+        return system.rows(*_functionals(nodes, targets))
 
     def _sorted_operators(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
         sets, n = nodes.shape
-        theta = n * self.smoothing
+        theta = n * float(self.smoothing)
         if n <= 2 or theta < _TINY:
             return _interpolation(nodes, targets)
         if sets < n:  # the recursion takes one step a node, however few the sets
             return super()._sorted_operators(nodes, targets)
         return spline_rows(nodes, theta, *_functionals(nodes, targets))
+
+
+def _prior(gaps: FloatArray) -> Prior:
+    square = gaps * gaps
+    return Prior(gaps, np.stack([square * gaps / 3, square / 2, gaps]))
 
 
 def _intervals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, FloatArray, FloatArray, FloatArray]:
