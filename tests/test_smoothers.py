@@ -106,7 +106,7 @@ class TestSobolevRidge:
             ((-1, 1.0), "length_scale is -1.0"),
             ((math.inf, 1.0), "length_scale is inf"),
             ((math.nan, 1.0), "length_scale is nan"),
-            (("long", 1.0), "length_scale must be a number, not 'long'"),
+            (("long", 1.0), "length_scale must be a number or one of gcv, loo, likelihood, not 'long'"),
             ((1.0, -2), "smoothing is -2.0"),
         ],
     )
