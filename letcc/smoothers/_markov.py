@@ -151,16 +151,17 @@ class MarkovSystem:
         ndarray, shape (k, n)
         """
         n, k = self._n, left.size
+        ends = [left, left + 1][: len(functionals) // 2]
+        places = np.array([4 * node + unknown for node in ends for unknown in (2, 3)])
+        functionals = functionals.copy()
+        for end, node in enumerate(ends):
+            functionals[2 * end + 1] *= self._slope[node]
         rows = np.empty((k, n))
         step = max(1, _SOLVE_FLOATS // (4 * n))
         for start in range(0, k, step):
             chunk = slice(start, min(start + step, k))
             right_sides = np.zeros((chunk.stop - start, 4 * n))
-            each, at = np.arange(chunk.stop - start), left[chunk]
-            for side in range(len(functionals) // 2):
-                value, slope = functionals[2 * side : 2 * side + 2, chunk]
-                right_sides[each, 4 * (at + side) + 2] = value
-                right_sides[each, 4 * (at + side) + 3] = slope * self._slope[at + side]
+            right_sides[np.arange(chunk.stop - start), places[:, chunk]] = functionals[:, chunk]
             solution = self._solve(right_sides.T)
             if self._mean is not None and share is not None:
                 coupling, response = self._mean

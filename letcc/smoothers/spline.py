@@ -105,9 +105,12 @@ def _intervals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, Floa
     if nodes.ndim == 1:
         left = np.searchsorted(nodes[1:-1], targets, side="right")
         start, stop = nodes[left], nodes[left + 1]
-    else:
-        left = (nodes[:, None, 1:-1] <= targets[:, None]).sum(axis=2)
-        start, stop = np.take_along_axis(nodes, left, 1), np.take_along_axis(nodes, left + 1, 1)
+        return left, targets - start, targets - stop, stop - start
+    if len(nodes) == 1:
+        left, after, before, gap = _intervals(nodes[0], targets)
+        return left[None], after[None], before[None], gap[None]
+    left = (nodes[:, None, 1:-1] <= targets[:, None]).sum(axis=2)
+    start, stop = np.take_along_axis(nodes, left, 1), np.take_along_axis(nodes, left + 1, 1)
     return left, targets - start, targets - stop, stop - start
 
 
@@ -115,7 +118,7 @@ def _functionals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, Fl
     """Value at each target from the values and slopes at its gap's ends: cubic Hermite, shape (4, ..., k)."""
     left, after, before, gap = _intervals(nodes, targets)
     d, e = after / gap, -before / gap
-    functionals = np.stack([e * e * (1 + 2 * d), after * e * e, d * d * (1 + 2 * e), d * d * before])
+    functionals = np.array([e * e * (1 + 2 * d), after * e * e, d * d * (1 + 2 * e), d * d * before])
     inside = (after >= 0) & (before <= 0)
     if not inside.all():  # outside, the value and the slope of the nearer end
         first = after < 0
@@ -147,10 +150,13 @@ def _interpolation_block(nodes: FloatArray, targets: FloatArray) -> FloatArray:
         return rows.transpose(1, 0, 2)
     # outside, only the inner node's second derivative bends the end's slope; the outer one is zero
     inside = (after >= 0) & (before <= 0)
+    at_left, at_right = after * before * (1 + e) / 6, after * before * (1 + d) / 6
+    if not inside.all():
+        at_left = np.where(inside, at_left, np.where(after < 0, 0, before * gap / 6))
+        at_right = np.where(inside, at_right, np.where(after < 0, -after * gap / 6, 0))
     bending = np.zeros((k, sets, n))
-    bending[here] = (np.where(inside, after * before * (1 + e), np.where(after < 0, 0, before * gap)) / 6).T
-    bending[beside] = (np.where(inside, after * before * (1 + d), np.where(after < 0, -after * gap, 0)) / 6).T
-    bending[:, :, [0, -1]] = 0
+    bending[here], bending[beside] = at_left.T, at_right.T
+    bending[:, :, 0] = bending[:, :, -1] = 0
     gaps = np.diff(nodes)
     diagonal, neighbours = np.ones((sets, n)), np.zeros((sets, n))
     diagonal[:, 1:-1] = (gaps[:, :-1] + gaps[:, 1:]) / 3
