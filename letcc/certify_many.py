@@ -83,21 +83,32 @@ def certify_many(
 
 def _kernel_norms(matrices: FloatArray, nodes: FloatArray, targets: FloatArray) -> FloatArray:
     """Integral of the squared Peano kernel over [-1, 1] for ascending nodes (B, n); shape (B, K)."""
-    ends = np.ones((len(nodes), 1))
-    points = np.concatenate([-ends, nodes, ends], axis=1)[:, None]
+    (sets, n), k = nodes.shape, targets.size
+    ends = np.ones((sets, 1))
+    points = np.concatenate([-ends, nodes, ends], axis=1)
     gaps = np.diff(points)
-    # kappa falls from point to point by its own (target - s)_+ and rises by the weights beyond
-    own = np.clip(targets[:, None] - points[..., :-1], 0, gaps)
-    beyond = np.zeros_like(own)
-    beyond[..., :-1] = matrices[..., ::-1].cumsum(axis=2)[..., ::-1]
-    kernel = np.zeros((*own.shape[:2], own.shape[2] + 1))
-    kernel[..., :-1] = (own - gaps * beyond)[..., ::-1].cumsum(axis=2)[..., ::-1]
-    a, b = kernel[..., :-1], kernel[..., 1:]
-    squares = gaps * (a * a + a * b + b * b)
-    # in the target's gap the kernel has a corner at the target, and two pieces
-    place = np.minimum((points[..., 1:-1] <= targets[:, None]).sum(axis=2), gaps.shape[2] - 1)[..., None]
-    a, b, own, beyond, whole = (np.take_along_axis(part, place, 2) for part in (a, b, own, beyond, squares))
-    right = np.take_along_axis(np.broadcast_to(gaps, kernel[..., 1:].shape), place, 2) - own
-    corner = b - right * beyond
-    pieces = own * (a * a + a * corner + corner * corner) + right * (corner * corner + corner * b + b * b)
-    return (squares.sum(axis=2) + (pieces - whole)[..., 0]) / 3
+    right_of = points[:, None, 1:] > targets[:, None]
+    right_of[..., -1] = True
+    place = right_of.argmax(axis=2)[..., None]  # the gap of each target
+    # kappa' is the sum of the weights beyond less 1 left of the target; in the target's gap it has two values
+    slopes = np.zeros((sets, k, n + 1))
+    np.cumsum(matrices[..., ::-1], axis=2, out=slopes[..., -2::-1])
+    beyond = np.take_along_axis(slopes, place, 2)
+    slopes -= ~right_of
+    kernel = np.zeros((sets, k, n + 2))
+    falls = np.multiply(slopes, gaps[:, None], out=slopes)
+    own = np.clip(targets[:, None] - np.take_along_axis(points, place[..., 0], 1)[..., None], 0, None)
+    width = np.take_along_axis(gaps, place[..., 0], 1)[..., None]
+    np.put_along_axis(falls, place, width * beyond - own, axis=2)
+    np.cumsum(falls[..., ::-1], axis=2, out=kernel[..., -2::-1])
+    np.negative(kernel, out=kernel)
+    # the integral of the square of a piecewise linear function, gap by gap, but for each target's own
+    around = np.concatenate([gaps[:, :1], gaps[:, :-1] + gaps[:, 1:], gaps[:, -1:]], axis=1)
+    norms = np.einsum("bkn,bkn,bn->bk", kernel, kernel, around)
+    norms += np.einsum("bkn,bkn,bn->bk", kernel[..., :-1], kernel[..., 1:], gaps)
+    a, b = np.take_along_axis(kernel, place, 2), np.take_along_axis(kernel, place + 1, 2)
+    rest = width - own
+    corner = b - rest * beyond
+    pieces = own * (a * a + a * corner + corner * corner) + rest * (corner * corner + corner * b + b * b)
+    norms += (pieces - width * (a * a + a * b + b * b))[..., 0]
+    return norms / 3

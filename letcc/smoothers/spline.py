@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, final, get_args
 
 import numpy as np
-from scipy.linalg.lapack import dptsv
+from scipy.linalg.lapack import dpttrf, dpttrs
 
 from letcc.exceptions import InvalidInput
 from letcc.nodes import FloatArray, IndexArray
@@ -16,7 +16,8 @@ from letcc.smoothers.base import AbstractLinearSmoother, number_or_rule
 _TINY = 1e-280  # below it gaps**3 / (n lambda) could overflow, and no spline in double precision feels it
 SplineRule: TypeAlias = Literal["gcv", "loo"]
 
-_FLOATS = 2**19  # of a block of interpolating rows worked on together
+_CLOSEST = 1e-100  # gaps of interpolation: below it quotients may overflow
+_FLOATS = 2**18  # of a block of interpolating rows worked on together
 
 
 @final
@@ -109,7 +110,9 @@ def _intervals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, Floa
     if len(nodes) == 1:
         left, after, before, gap = _intervals(nodes[0], targets)
         return left[None], after[None], before[None], gap[None]
-    left = (nodes[:, None, 1:-1] <= targets[:, None]).sum(axis=2)
+    right_of = nodes[:, None, 1:] > targets[:, None]
+    right_of[..., -1] = True
+    left = right_of.argmax(axis=2)  # the first of them ends the gap
     start, stop = np.take_along_axis(nodes, left, 1), np.take_along_axis(nodes, left + 1, 1)
     return left, targets - start, targets - stop, stop - start
 
@@ -127,52 +130,63 @@ def _functionals(nodes: FloatArray, targets: FloatArray) -> tuple[IndexArray, Fl
 
 
 def _interpolation(nodes: FloatArray, targets: FloatArray) -> FloatArray:
-    """Rows for lambda = 0 and sets of nodes, by the second derivatives: one tridiagonal system for all sets."""
-    sets, n = nodes.shape
+    """Rows for lambda = 0 and sets of nodes, by the second derivatives: one tridiagonal system for many sets."""
+    (sets, n), k = nodes.shape, targets.size
     if n == 1:
-        return np.ones((sets, targets.size, 1))
-    rows = np.empty((sets, targets.size, n))
-    step = max(1, _FLOATS // (targets.size * n or 1))
-    for start in range(0, sets, step):
-        rows[start : start + step] = _interpolation_block(nodes[start : start + step], targets)
+        return np.ones((sets, k, 1))
+    rows = np.empty((sets, k, n))
+    at_once = max(1, _FLOATS // n)  # rows that fit the cache
+    sets_at_once, targets_at_once = max(1, at_once // (k or 1)), min(k, at_once)
+    for first in range(0, sets, sets_at_once):
+        block = slice(first, first + sets_at_once)
+        gaps = np.diff(nodes[block])
+        factors = _second_derivatives(gaps)
+        for start in range(0, k, targets_at_once or 1):
+            chunk = slice(start, start + targets_at_once)
+            rows[block, chunk] = _interpolating_rows(nodes[block], gaps, factors, targets[chunk])
     return rows
 
 
-def _interpolation_block(nodes: FloatArray, targets: FloatArray) -> FloatArray:
+def _second_derivatives(gaps: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The factored system of the second derivatives, zero at both ends of each set; a row of ones for n = 2."""
+    if gaps.min() < _CLOSEST:
+        where = np.unravel_index(np.argmin(gaps), gaps.shape)
+        raise InvalidInput(
+            f"two nodes are only {gaps[where]} apart, too close for an interpolating spline in double precision: "
+            "drop one of them or use a positive smoothing"
+        )
+    diagonal, neighbours = np.ones((len(gaps), gaps.shape[1] + 1)), np.zeros((len(gaps), gaps.shape[1] + 1))
+    diagonal[:, 1:-1] = (gaps[:, :-1] + gaps[:, 1:]) / 3
+    neighbours[:, 1:-2] = gaps[:, 1:-1] / 6
+    d, e, info = dpttrf(diagonal.ravel(), neighbours.ravel()[:-1], overwrite_d=True, overwrite_e=True)
+    assert info == 0, "the system of a spline's second derivatives is positive definite"
+    return d, e
+
+
+def _interpolating_rows(
+    nodes: FloatArray, gaps: FloatArray, factors: tuple[FloatArray, FloatArray], targets: FloatArray
+) -> FloatArray:
     (sets, n), k = nodes.shape, targets.size
     left, after, before, gap = _intervals(nodes, targets)
     d, e = after / gap, -before / gap
-    here = np.arange(k)[:, None], np.arange(sets), left.T
-    beside = (*here[:2], left.T + 1)
-    rows = np.zeros((k, sets, n))
-    rows[here], rows[beside] = e.T, d.T
-    if n == 2:
-        return rows.transpose(1, 0, 2)
     # outside, only the inner node's second derivative bends the end's slope; the outer one is zero
     inside = (after >= 0) & (before <= 0)
     at_left, at_right = after * before * (1 + e) / 6, after * before * (1 + d) / 6
     if not inside.all():
         at_left = np.where(inside, at_left, np.where(after < 0, 0, before * gap / 6))
         at_right = np.where(inside, at_right, np.where(after < 0, -after * gap / 6, 0))
+    here = np.arange(k)[:, None], np.arange(sets), left.T
+    beside = (*here[:2], left.T + 1)
     bending = np.zeros((k, sets, n))
     bending[here], bending[beside] = at_left.T, at_right.T
     bending[:, :, 0] = bending[:, :, -1] = 0
-    gaps = np.diff(nodes)
-    diagonal, neighbours = np.ones((sets, n)), np.zeros((sets, n))
-    diagonal[:, 1:-1] = (gaps[:, :-1] + gaps[:, 1:]) / 3
-    neighbours[:, 1:-2] = gaps[:, 1:-1] / 6
-    _, _, second, info = dptsv(
-        diagonal.ravel(), neighbours.ravel()[:-1], bending.reshape(k, sets * n).T, overwrite_d=True, overwrite_b=True
-    )
-    assert info == 0, "the system of a spline's second derivatives is positive definite"
-    with np.errstate(over="ignore", invalid="ignore"):
-        shears = np.diff(second.T.reshape(k, sets, n)) / gaps
-    if not np.isfinite(shears).all():
-        where = np.unravel_index(np.argmin(gaps), gaps.shape)
-        raise InvalidInput(
-            f"the nodes {nodes[where]} and {nodes[where] + gaps[where]} are too close for an interpolating spline in "
-            "double precision: drop one of them or use a positive smoothing"
-        )
-    rows[:, :, :-1] += shears
-    rows[:, :, 1:] -= shears
+    second, _ = dpttrs(*factors, bending.reshape(k, sets * n).T, overwrite_b=True)
+    second = second.T.reshape(k, sets, n)
+    shears = second[..., 1:] - second[..., :-1]
+    shears /= gaps
+    rows = bending  # has done its work
+    rows[..., :-1], rows[..., -1] = shears, 0
+    rows[..., 1:] -= shears
+    rows[here] += e.T
+    rows[beside] += d.T
     return rows.transpose(1, 0, 2)
