@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
 from convergence.verify import measure, verify
-from letcc.exceptions import LetccError
+from letcc.exceptions import InvalidInput, LetccError
 from theory.options import JOBS, RESULTS, Jobs, Out, Seed
 from theory.report import console, exit_status, print_verdicts
+from theory.store import provenance, write_table
 
 DataRoot = Annotated[
     Path | None,
@@ -49,6 +51,31 @@ def verify_command(data_root: DataRoot = None, seed: Seed = 0, jobs: Jobs = JOBS
     with _usage_errors():
         status = verify(data_root, seed, jobs, out)
     raise typer.Exit(status)
+
+
+@app.command("stability")
+def stability_command(
+    scheme: Annotated[list[str] | None, typer.Option(help=f"Only this method: {', '.join(METHODS)}.")] = None,
+    out: Out = RESULTS,
+    update: Annotated[bool, typer.Option("--update", help="Commit to these errors instead of comparing.")] = False,
+) -> None:
+    """Measure the rounding error of every method against 60 digits; write stability.parquet; compare cell by cell.
+
+    Exits with 0 when no cell has lost a digit against the committed table, 1 when one has, 2 for bad usage.
+    """
+    with _usage_errors():
+        measured = table(tuple(scheme or METHODS))
+        if update and scheme:
+            raise InvalidInput("--update commits the whole table: leave --scheme out")
+    write_table(out / "stability.parquet", measured, provenance({"program": "stability", "methods": scheme or METHODS}))
+    print_stability(measured, console())
+    if update:
+        measured.to_csv(COMMITTED, index=False, float_format="%.2e")
+        return
+    losses = lost(measured, committed())
+    for loss in losses:
+        typer.echo(f"lost digits: {loss}", err=True)
+    raise typer.Exit(int(bool(losses)))
 
 
 @contextmanager

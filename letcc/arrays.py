@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Array = TypeVar("Array")
+Result = TypeVar("Result")
 
 # From a real dtype, and a torch device or None, to the matrix in that dtype and on that device.
 Supply = Callable[[Any, Any], Any]
@@ -63,6 +64,29 @@ def combine(supply: Supply, values: Array, name: str, labels: "NDArray[Any]", ch
     return result
 
 
+def untraced(values: Any, function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call a function as it is, even where torch.compile traces the caller.
+
+    Parameters
+    ----------
+    values : array_like or torch.Tensor
+        What the result will be applied to: only torch is ever traced.
+    function : callable
+        Builds or remembers a matrix, which is not for tracing.
+    *arguments
+        Of the function.
+
+    Returns
+    -------
+    object
+        What the function returns.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(values, torch.Tensor):
+        return function(*arguments)
+    return torch.compiler.disable(function)(*arguments)
+
+
 def _numeric(values: Any, name: str) -> "NDArray[Any]":
     try:
         array = np.asarray(values)
@@ -100,7 +124,7 @@ def _combine_torch(torch: Any, supply: Supply, values: Any) -> Any:
         flat = values.to(working).reshape(values.shape[0], -1)
         if working.is_complex:
             flat = torch.view_as_real(flat.resolve_conj()).flatten(1)
-        matrix = supply(flat.dtype, values.device)
+        matrix = untraced(values, supply, flat.dtype, values.device)
         product = matrix @ flat
         if working.is_complex:
             product = torch.view_as_complex(product.unflatten(1, (-1, 2)))

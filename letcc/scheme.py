@@ -1,7 +1,6 @@
 """A coding scheme: two smoothers and two sets of points."""
 
 import operator
-import sys
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, TypeVar
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from letcc._cache import BoundedCache
-from letcc.arrays import as_columns, as_tensor, combine
+from letcc.arrays import as_columns, as_tensor, combine, untraced
 from letcc.exceptions import InvalidInput, TooFewReceived
 from letcc.nodes import (
     FloatArray,
@@ -39,8 +38,6 @@ class _Prepared:
     def supply(self, dtype: Any, device: Any) -> Any:
         if device is None and dtype == self.matrix.dtype:
             return self.matrix
-        if device is not None and sys.modules["torch"].compiler.is_compiling():
-            return as_tensor(self.matrix, dtype, device)  # what is built while tracing holds no numbers
         if (dtype, device) not in self._converted:
             matrix = self.matrix.astype(dtype) if device is None else as_tensor(self.matrix, dtype, device)
             self._converted[dtype, device] = matrix
@@ -359,7 +356,8 @@ class CodedScheme:
         NonFiniteValues
             If an input is NaN or infinite.
         """
-        return combine(self._encoding().supply, x, "the inputs", self._encoding().labels, check_finite)
+        prepared = untraced(x, self._encoding)
+        return combine(prepared.supply, x, "the inputs", prepared.labels, check_finite)
 
     def decode(self, outputs: Array, received: ArrayLike | None = None, *, check_finite: bool = True) -> Array:
         """Estimates of the function at the inputs from what was received.
@@ -388,8 +386,10 @@ class CodedScheme:
             If an output is NaN or infinite; the message names the workers.
         """
         if not self.decoder.resolved:
-            return self.resolve(outputs, received).decode(outputs, received, check_finite=check_finite)
-        prepared = self._decoding(received)
+            return untraced(outputs, self.resolve, outputs, received).decode(
+                outputs, received, check_finite=check_finite
+            )
+        prepared = untraced(outputs, self._decoding, received)
         return combine(prepared.supply, outputs, "the outputs of workers", prepared.labels, check_finite)
 
     def __eq__(self, other: object) -> bool:

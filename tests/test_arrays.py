@@ -194,6 +194,26 @@ class TestTorch:
         decode(outputs)[2].backward()
         np.testing.assert_allclose(outputs.grad, MATRIX[2], rtol=1e-15)
 
+    def test_vmap_without_looking_at_values_or_a_clear_refusal(self):
+        batch = torch.rand(5, len(RECEIVED), 2, dtype=torch.float64)
+        together = torch.func.vmap(lambda outputs: SCHEME.decode(outputs, RECEIVED, check_finite=False))(batch)
+        torch.testing.assert_close(together, torch.stack([decode(outputs) for outputs in batch]))
+        with pytest.raises(InvalidInput, match="check_finite=False"):
+            torch.func.vmap(decode)(batch)
+
+    @pytest.mark.filterwarnings("default")  # torch.compile itself warns of what it looks at
+    def test_compile(self):
+        scheme = CodedScheme.letcc(4, 10)  # of which nothing is prepared yet
+        received = [8, 1, 4, 5, 0, 7]
+        compiled = torch.compile(
+            lambda x: scheme.decode(torch.tanh(scheme.encode(x))[received], received), backend="eager"
+        )
+        x = torch.rand(4, 3, dtype=torch.float64, requires_grad=True)
+        expected = scheme.decode(torch.tanh(scheme.encode(x))[received], received)
+        torch.testing.assert_close(compiled(x), expected)
+        (gradient,) = torch.autograd.grad(compiled(x).sum(), x)
+        torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), x)[0])
+
     def test_no_grad_and_detached(self):
         outputs = torch.tensor(OUTPUTS, requires_grad=True)
         assert decode(outputs).requires_grad

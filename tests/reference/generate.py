@@ -191,7 +191,7 @@ def hits_and_misses(nodes):
 def accuracy():
     """Fits of every node family, size and smoothing."""
     recipes = [(family, n, SMOOTHINGS) for family in cases.FAMILIES for n in (5, 50, 200)]
-    recipes += [(family, 2000, [1e-6, 1e2, 1e6]) for family in ("chebyshev", "equispaced", "random")]
+    recipes += [(family, 2000, [0, 1e-14, 1e-6, 1e2, 1e6, 1e14]) for family in cases.FAMILIES]
     found = []
     for seed, (family, n, smoothings) in enumerate(recipes):
         nodes, values, targets = cases.draw(family, n, seed)
