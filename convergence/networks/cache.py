@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors.torch import load, save
 
+from theory.store import write_atomically
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import torch
 
 
@@ -29,8 +30,9 @@ def store_weights(path: Path, weights: dict[str, torch.Tensor], metadata: dict[s
     """
     packed = save(weights)
     described = {"metadata": metadata, "weights_sha256": hashlib.sha256(packed).hexdigest()}
-    _write_atomically(path, packed)
-    _write_atomically(path.with_suffix(".json"), json.dumps(described, indent=2).encode())
+    write_atomically(path, lambda partial: partial.write_bytes(packed))
+    description = json.dumps(described, indent=2)
+    write_atomically(path.with_suffix(".json"), lambda partial: partial.write_text(description))
 
 
 def load_weights(path: Path, identity: dict[str, Any]) -> tuple[dict[str, torch.Tensor], dict[str, Any]] | None:
@@ -55,10 +57,3 @@ def load_weights(path: Path, identity: dict[str, Any]) -> tuple[dict[str, torch.
     if hashlib.sha256(packed).hexdigest() != digest:
         raise ValueError(f"{path} does not match the digest in its .json file")
     return load(packed), metadata
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-        whole = Path(scratch) / path.name
-        whole.write_bytes(content)
-        os.replace(whole, path)
