@@ -33,7 +33,13 @@ def main(
 
     Exits with 0 when no verdict contradicts the recorded expectation, 1 when one does, 2 for bad usage.
     """
-    if context.invoked_subcommand is None:
+    if context.invoked_subcommand:
+        sources = {name: context.get_parameter_source(name) for name in context.params}
+        misplaced = [name for name, source in sources.items() if source and source.name == "COMMANDLINE"]
+        if misplaced:
+            options = ", ".join("--" + name.replace("_", "-") for name in misplaced)
+            raise typer.BadParameter(f"{options} must follow {context.invoked_subcommand}, not precede it")
+    else:
         output = console()
         with _usage_errors():
             rows = measure(data_root, seed, jobs, out, output)

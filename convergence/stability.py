@@ -11,7 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from letcc.arrays import combine
+from letcc.arrays import Values, combine
 from letcc.exceptions import InvalidInput
 from letcc.metrics import lebesgue_constant
 from letcc.nodes import FloatArray
@@ -99,9 +99,9 @@ def _measure(
     matrix = smoother.operator(nodes, targets)
     lebesgue = lebesgue_constant(matrix)
     for dtype in DTYPES:
-        outputs, names = values.astype(dtype), np.arange(nodes.size)
+        outputs, names, what = values.astype(dtype), np.arange(nodes.size), Values("the values", "")
         # where half precision overflows, the error is infinite and stays so
-        fitted = combine(lambda real, _: matrix.astype(real), outputs, "values", names, False)
+        fitted = combine(lambda real, _: matrix.astype(real), outputs, what, names, False)
         scale = max(np.abs(values).max(), np.abs(expected).max())
         condition = lebesgue * np.abs(values).max() / np.abs(expected).max()
         parameters = ", ".join(f"{name}={value}" for name, value in vars(smoother).items())

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from convergence.measurement import measure_claims
 from convergence.networks.images import load_images
-from convergence.table1 import CLAIM, DATA, STRAGGLERS, TRIALS, WORKERS, measure_network
+from convergence.table1 import DATA, STRAGGLERS, TRIALS, WORKERS, measure_network
 from letcc.rates import Verdict
 from theory.certification import certify_claims, claim_row
 from theory.claims import CLAIMS, Claim
@@ -37,11 +37,11 @@ def measure(data_root: Path | None, seed: int, jobs: int, out: Path, output: Con
     list of dict
         One row for each measured claim.
     """
-    load_images(data_root, train=False)  # missing files are an error before any work
+    spec = _spec("convergence", data_root)  # missing files are an error before any work
     rows = measure_claims(seed, jobs, out)
     row, summary = measure_network(data_root, seed, out)
     rows.append(row)
-    write_rows(out / "measured.json", rows, provenance({"program": "convergence"}, seed))
+    write_rows(out / "measured.json", rows, provenance(spec, seed))
     _print_networks(summary, output)
     return rows
 
@@ -63,15 +63,20 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path) -> int:
         The exit status: 0 where all is as expected, 1 where not.
     """
     output = console()
-    load_images(data_root, train=False)  # missing files are an error before any work
+    spec = _spec("verify", data_root)  # missing files are an error before any work
     certified = certify_claims(jobs, out)
     rows = join(certified, measure(data_root, seed, jobs, out, output))
-    write_rows(out / "verdicts.json", rows, provenance({"program": "verify"}, seed))
+    write_rows(out / "verdicts.json", rows, provenance(spec, seed))
     print_verdicts(rows, output)
     # a program of its own, since figures only ever reads results
     drawn = subprocess.run([sys.executable, "-m", "figures", "--out", str(out)], check=False).returncode
     output.print(f"Results are in {out.resolve()}", soft_wrap=True)
     return exit_status(rows) or drawn
+
+
+def _spec(program: str, data_root: Path | None) -> dict[str, str]:
+    images = load_images(data_root, train=False)
+    return {"program": program, "images": images.name, "images_sha256": images.checksum()}
 
 
 def join(certified: list[dict[str, Any]], measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,16 +104,16 @@ def _joined(claim: Claim, exact: dict[str, Any] | None, seen: dict[str, Any] | N
 
 
 def _print_networks(summary: pd.DataFrame, output: Console) -> None:
-    title = f"{CLAIM.statement} {TRIALS} paired trials, (N, K, S) = ({WORKERS}, {DATA}, {STRAGGLERS})"
+    title = f"{TRIALS} paired trials, (N, K, S) = ({WORKERS}, {DATA}, {STRAGGLERS})"
     table = Table(title=title, box=SIMPLE_HEAD)
-    for column in ("network", "metric", "scheme", "mean +- deviation", "95 % interval", "minus BACC, paired"):
+    for column in ("network", "metric", "scheme", "mean ± deviation", "95 % interval", "minus BACC, paired"):
         table.add_column(column)
     for row in summary.to_dict("records"):
         table.add_row(
             row["network"],
             row["metric"].replace("_", " "),
             row["scheme"],
-            f"{row['mean']:.3f} +- {row['std']:.3f}",
+            f"{row['mean']:.3f} ± {row['std']:.3f}",
             f"{row['mean_low']:.3f} .. {row['mean_high']:.3f}",
             "-"
             if row["scheme"] == "BACC"

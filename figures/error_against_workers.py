@@ -38,7 +38,9 @@ def draw(results: Results) -> Figure:
         for axis, (noise, claims) in zip(row, _COLUMNS.items(), strict=True):
             for claim, (label, look) in claims.items():
                 fitted = verdicts[claim][kind]["N"]
-                slope = f"slope {fitted['value']:.2f} ± {(fitted['high'] - fitted['low']) / 2:.2f}"
+                slope = "slope unknown"
+                if fitted["value"] is not None:
+                    slope = f"slope {fitted['value']:.2f} ± {(fitted['high'] - fitted['low']) / 2:.2f}"
                 _curve(axis, tables[kind].query("claim == @claim"), claim, f"{label}: {slope}", look)
             axis.set(xscale="log", yscale="log", title=f"{title}, {noise}")
             axis.set_ylim(bottom=axis.get_ylim()[0] / 3)  # room for the legend
@@ -47,22 +49,23 @@ def draw(results: Results) -> Figure:
         workers = sorted({n for claim in claims for n in BY_ID[claim].design.workers})
         axis.set_xticks(workers, [str(n) for n in workers])
         axis.minorticks_off()
+        axis.set_xlim(right=workers[-1] * 1.5)  # room for the claimed exponents
         axis.set_xlabel("workers $N$")
     figure.supylabel("mean squared error at the worst data point", fontsize="medium")
+    for axis in axes[:, 1]:
+        axis.set_ylabel("in units of $\\sigma^2$")
     return figure
 
 
 def _curve(axis: Axes, points: pd.DataFrame, claim: str, label: str, look: str) -> None:
-    workers, error = points.num_workers.to_numpy(), points.error.to_numpy()
+    workers = points.num_workers.to_numpy()
+    # curves of different noise are comparable in units of its variance
+    error = points.error.to_numpy() / (BY_ID[claim].noise_std or 1.0) ** 2
     axis.plot(workers, error, label=label, **LOOK[look])
     exponent = BY_ID[claim].exponent_n
     claimed = 1.7 * error[-1] * (workers / workers[-1]) ** float(exponent)
-    axis.plot(workers, claimed, **CLAIMED)
-    middle = len(workers) // 2
+    color = LOOK[look]["color"]
+    axis.plot(workers, claimed, **CLAIMED | {"color": color})
     axis.annotate(
-        f"$N^{{{exponent}}}$",
-        (workers[middle], claimed[middle]),
-        xytext=(2, 3),
-        textcoords="offset points",
-        color="0.35",
+        f"$N^{{{exponent}}}$", (workers[-1], claimed[-1]), xytext=(4, -2), textcoords="offset points", color=color
     )

@@ -5,6 +5,15 @@ from letcc.certificates import Certificate, certify
 from letcc.certify_many import Certificates, certify_many
 from letcc.scheme import CodedScheme
 
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version  # not needed by those who do not ask
+
+        return version("letcc")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 __all__ = [
     "Certificate",
     "Certificates",

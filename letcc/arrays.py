@@ -1,7 +1,9 @@
 """Applying a matrix to anyone's array: numpy or torch, any real or complex dtype, any trailing shape."""
 
+import math
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +21,22 @@ Result = TypeVar("Result")
 Supply = Callable[[Any, Any], Any]
 
 
-def combine(supply: Supply, values: Array, name: str, labels: "NDArray[Any]", check_finite: bool) -> Array:
+@dataclass(frozen=True)
+class Values:
+    """How to speak of values in an error message.
+
+    Attributes
+    ----------
+    name : str
+    remedy : str
+        What to do about those that are not finite.
+    """
+
+    name: str
+    remedy: str
+
+
+def combine(supply: Supply, values: Array, what: Values, labels: "NDArray[Any]", check_finite: bool) -> Array:
     """The product of a matrix with the first axis of an array.
 
     Parameters
@@ -28,8 +45,8 @@ def combine(supply: Supply, values: Array, name: str, labels: "NDArray[Any]", ch
         Gives the matrix, shape (p, q).
     values : array_like or torch.Tensor, shape (q, ...)
         Integers and booleans are computed and returned as floats.
-    name : str
-        What to call the values in an error message.
+    what : Values
+        How to speak of the values in an error message.
     labels : ndarray, shape (q,)
         What to call each entry of the first axis.
     check_finite : bool
@@ -49,19 +66,32 @@ def combine(supply: Supply, values: Array, name: str, labels: "NDArray[Any]", ch
         If a value is NaN or infinite, or the result overflows the dtype.
     """
     torch = sys.modules.get("torch")
+    values = _stacked(torch, values)
     if torch is not None and isinstance(values, torch.Tensor):
-        _check_shape(tuple(values.shape), len(labels), name)
+        _check_shape(tuple(values.shape), len(labels), what.name)
         result = _combine_torch(torch, supply, values)
         isfinite = torch.isfinite
     else:
-        values = _numeric(values, name)  # type: ignore[assignment]
-        _check_shape(values.shape, len(labels), name)  # type: ignore[attr-defined]
+        values = _numeric(values, what.name)  # type: ignore[assignment]
+        _check_shape(values.shape, len(labels), what.name)  # type: ignore[attr-defined]
         result = _combine_numpy(supply, values)  # type: ignore[arg-type]
         isfinite = np.isfinite
     # a NaN or infinity among the values reaches the result, which is the smaller of the two to look through
     if check_finite and not _all_finite(result, isfinite):
-        _blame(values, isfinite, name, labels)
+        _blame(values, isfinite, what, labels)
     return result
+
+
+def _stacked(torch: Any, values: Any) -> Any:
+    """A list of tensors, as outputs arrive, as one tensor."""
+    if torch is None or not isinstance(values, (list, tuple)) or not values:
+        return values
+    if not all(isinstance(value, torch.Tensor) for value in values):
+        return values
+    shapes = {tuple(value.shape) for value in values}
+    if len(shapes) > 1:
+        raise InvalidInput(f"tensors of one shape can be combined, not of {sorted(shapes)}")
+    return torch.stack(list(values))
 
 
 def untraced(values: Any, function: Callable[..., Result], *arguments: Any) -> Result:
@@ -81,17 +111,25 @@ def untraced(values: Any, function: Callable[..., Result], *arguments: Any) -> R
     object
         What the function returns.
     """
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(values, torch.Tensor):
+    # who never compiles does not pay the second that it takes to import the compiler
+    if "torch._dynamo" not in sys.modules or isinstance(values, np.ndarray):
         return function(*arguments)
-    return torch.compiler.disable(function)(*arguments)
+    return sys.modules["torch"].compiler.disable(function)(*arguments)
+
+
+def holds_numbers(tensor: Any) -> bool:
+    """Whether a tensor is a real one, and not a stand-in of torch.export or a fake mode."""
+    return type(tensor) is sys.modules["torch"].Tensor
 
 
 def _numeric(values: Any, name: str) -> "NDArray[Any]":
+    if np.ma.is_masked(values):
+        where = np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
+        raise InvalidInput(f"{name} are a masked array, with entries {where.tolist()} masked: leave those out")
     try:
         array = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInput(f"{name} must form one array, but their shapes differ: {error}") from None
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must form one array: {error}") from None
     if array.dtype.kind not in "biufc":
         raise InvalidInput(f"{name} must be numbers, not {array.dtype}: give them one shape and one numeric dtype")
     return array
@@ -131,14 +169,14 @@ def _combine_torch(torch: Any, supply: Supply, values: Any) -> Any:
         return product.to(dtype).reshape(len(matrix), *values.shape[1:])
 
 
-def as_columns(values: Any, name: str, labels: "NDArray[Any]") -> FloatArray:
+def as_columns(values: Any, what: Values, labels: "NDArray[Any]") -> FloatArray:
     """Any array as real columns in double precision, for choosing parameters from.
 
     Parameters
     ----------
     values : array_like or torch.Tensor, shape (q, ...)
-    name : str
-        What to call the values in an error message.
+    what : Values
+        How to speak of the values in an error message.
     labels : ndarray, shape (q,)
         What to call each entry of the first axis.
 
@@ -153,14 +191,21 @@ def as_columns(values: Any, name: str, labels: "NDArray[Any]") -> FloatArray:
         As for `combine`.
     """
     torch = sys.modules.get("torch")
+    values = _stacked(torch, values)
     if torch is not None and isinstance(values, torch.Tensor):
-        values = values.detach().cpu()
-        values = values.to(torch.complex128 if values.is_complex() else torch.float64).numpy()
-    array = _numeric(values, name)
-    _check_shape(array.shape, len(labels), name)
+        values = values.detach().cpu().resolve_conj().resolve_neg()
+        try:
+            values = values.to(torch.complex128 if values.is_complex() else torch.float64).numpy()
+        except RuntimeError as error:
+            raise InvalidInput(
+                "a rule chooses from numbers, which are hidden here (inside a transform of torch.func?): pass them to "
+                "scheme.resolve(outputs, received) first, and decode with the scheme that it returns"
+            ) from error
+    array = _numeric(values, what.name)
+    _check_shape(array.shape, len(labels), what.name)
     if not np.isfinite(array).all():
-        _blame(array, np.isfinite, name, labels)
-    flat = array.reshape(len(array), -1)
+        _blame(array, np.isfinite, what, labels)
+    flat = array.reshape(len(array), math.prod(array.shape[1:]))
     columns: FloatArray = np.concatenate([flat.real, flat.imag], axis=1) if flat.dtype.kind == "c" else flat
     return columns.astype(np.float64)
 
@@ -188,17 +233,19 @@ def _all_finite(result: Any, isfinite: Any) -> bool:
         # first in one pass, which tells nothing where finite numbers overflow it
         once = np.vdot(result, result) if isinstance(result, np.ndarray) else result.sum()
         return bool(isfinite(once)) or bool(isfinite(result).all())
-    except RuntimeError as error:  # inside torch.func.vmap no value may be looked at
+    except RuntimeError as error:  # inside torch.func.vmap or torch.export no value may be looked at
         raise InvalidInput(
-            "the results cannot be checked for NaN here (inside torch.func.vmap?): pass check_finite=False, or put "
-            "the batch on a trailing axis, which needs no vmap"
+            "the results cannot be checked for NaN here (inside torch.func.vmap or torch.export?): pass "
+            "check_finite=False, or put the batch on a trailing axis, which needs no vmap"
         ) from error
 
 
-def _blame(values: Any, isfinite: Any, name: str, labels: "NDArray[Any]") -> None:
+def _blame(values: Any, isfinite: Any, what: Values, labels: "NDArray[Any]") -> None:
     finite = isfinite(values).reshape(len(values), -1).all(1).tolist()
     bad = [label for label, good in zip(labels, finite, strict=True) if not good]
     if not bad:
-        raise NonFiniteValues(f"the result overflows {values.dtype}: pass {name} in a wider dtype")
+        raise NonFiniteValues(f"the result overflows {values.dtype}: pass {what.name} in a wider dtype")
     shown = ", ".join(map(str, bad[:5])) + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
-    raise NonFiniteValues(f"{name} {shown} contain NaN or infinity, which would spread to every result: leave them out")
+    raise NonFiniteValues(
+        f"{what.name} {shown} contain NaN or infinity, which would spread to every result: {what.remedy}"
+    )

@@ -15,6 +15,7 @@ from letcc.scheme import CodedScheme
 Ball = Literal["seminorm", "full"]
 
 _REPRODUCES = 1e-10  # how exactly a matrix reproduces lines for its worst case to count as finite
+_LOUDEST = 1e100  # noise whose variance is far inside the range of a double
 _ZERO = (64 * np.finfo(float).eps) ** 2  # a squared bias below this is rounding
 
 
@@ -65,7 +66,8 @@ def certify(
     matrix, nodes = scheme.decoding_matrix(indices), scheme.worker_points[indices]
     functionals = _ErrorFunctionals.of(matrix, nodes, scheme.data_points)
     if ball == "seminorm":
-        check_reproduces_lines(scheme, functionals.constants, functionals.slopes - functionals.constants)
+        amplified = np.abs(matrix).sum(axis=1)
+        check_reproduces_lines(scheme, functionals.constants, functionals.slopes - functionals.constants, amplified)
         functionals = functionals.on_seminorm()
     return Certificate(functionals, functionals.squared_norms(), (matrix**2).sum(axis=1), float(noise_std))
 
@@ -78,13 +80,15 @@ def check_ball(ball: str) -> None:
 
 def check_noise(noise_std: float) -> None:
     """Refuse a negative or infinite standard deviation."""
-    if not (np.isfinite(noise_std) and noise_std >= 0):
-        raise InvalidInput(f"noise_std is {noise_std}: it must be finite and at least 0")
+    if not isinstance(noise_std, (int, float, np.integer, np.floating)) or not 0 <= noise_std <= _LOUDEST:
+        raise InvalidInput(f"noise_std is {noise_std!r}: it must be a number from 0 to {_LOUDEST}")
 
 
-def check_reproduces_lines(scheme: CodedScheme, constants: FloatArray, lines: FloatArray) -> None:
-    """Refuse the seminorm where the errors e_k[1] and e_k[t], data points on the last axis, are not rounding."""
-    defect = np.maximum(np.abs(constants), np.abs(lines))
+def check_reproduces_lines(
+    scheme: CodedScheme, constants: FloatArray, lines: FloatArray, amplified: FloatArray
+) -> None:
+    """Refuse the seminorm where the errors e_k[1] and e_k[t] are not rounding, as the matrix's row sums amplify it."""
+    defect = np.maximum(np.abs(constants), np.abs(lines)) / np.maximum(amplified, 1)
     if defect.max() > _REPRODUCES:
         *_, k = np.unravel_index(np.argmax(defect), defect.shape)
         raise InfiniteCertificate(

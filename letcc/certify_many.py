@@ -76,9 +76,11 @@ def certify_many(
         if ball == "full":
             bias[block] += constants**2 + (lines + constants) ** 2
         else:
-            check_reproduces_lines(scheme, constants, lines)
+            check_reproduces_lines(scheme, constants, lines, np.abs(matrices).sum(axis=2))
         np.einsum("bkn,bkn->bk", matrices, matrices, out=gain[block])
-    return Certificates(bias, gain, float(noise_std))
+    for array in (bias, gain):
+        array.setflags(write=False)
+    return Certificates(bias.view(), gain.view(), float(noise_std))
 
 
 def _kernel_norms(matrices: FloatArray, nodes: FloatArray, targets: FloatArray) -> FloatArray:

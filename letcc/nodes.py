@@ -122,9 +122,11 @@ def as_points(points: ArrayLike, name: str) -> FloatArray:
     InvalidInput
         If the points are not real, not finite or not one-dimensional.
     """
+    if np.ma.is_masked(points):
+        raise InvalidInput(f"{name} are a masked array: leave out what is masked, for instance by compressed()")
     try:
         array = np.asarray(points)
-    except ValueError:
+    except (RuntimeError, TypeError, ValueError):
         raise InvalidInput(f"{name} must be a flat sequence of real numbers, not {points!r}") from None
     if array.dtype.kind not in "fiu":
         raise InvalidInput(f"{name} must be real numbers, not {array.dtype}: {points!r}")

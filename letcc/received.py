@@ -70,10 +70,17 @@ def as_array(received: ArrayLike | None) -> NDArray[Any]:
     """
     if isinstance(received, (set, frozenset, dict)):
         raise InvalidInput(f"received is a {type(received).__name__}, which has no order: pass sorted(received)")
+    if isinstance(received, (list, tuple)) and len({type(entry) for entry in received} & {bool, int}) == 2:
+        raise InvalidInput(f"received mixes booleans and integers: {received!r}")
+    if np.ma.is_masked(received):
+        raise InvalidInput("received is a masked array: pass the indices that are valid, received.compressed()")
     try:
-        return np.asarray(received)
-    except (TypeError, ValueError) as error:
+        array = np.asarray(received)
+    except (TypeError, ValueError, RuntimeError) as error:
         raise InvalidInput(f"received must be a flat sequence of worker indices, not {received!r} ({error})") from None
+    if array.ndim == 0 and received is not None:
+        raise InvalidInput(f"received is a {type(received).__name__}: pass a list of worker indices or a mask")
+    return array
 
 
 def as_index_sets(received_sets: ArrayLike, num_workers: int) -> IndexArray:
@@ -96,7 +103,7 @@ def as_index_sets(received_sets: ArrayLike, num_workers: int) -> IndexArray:
     """
     try:
         array = np.asarray(received_sets)
-    except ValueError:
+    except (TypeError, ValueError, RuntimeError):
         raise InvalidInput("the received sets must have one size; take those of each size together") from None
     if array.ndim != 2 or array.dtype.kind not in "biu":
         raise InvalidInput(
@@ -110,7 +117,7 @@ def as_index_sets(received_sets: ArrayLike, num_workers: int) -> IndexArray:
                 f"masks of shape {array.shape} must have one entry for each of {num_workers} workers and name equally "
                 f"many each, not {sizes.tolist()}"
             )
-        array = np.nonzero(array)[1].reshape(len(array), -1)
+        array = np.nonzero(array)[1].reshape(len(array), int(sizes[0]) if sizes.size else array.shape[1])
     if array.shape[1] == 0:
         raise InvalidInput("the received sets are empty: no worker answered, so there is nothing to decode from")
     return _in_range(array, num_workers)
@@ -122,11 +129,16 @@ def _in_range(sets: NDArray[np.integer], num_workers: int) -> IndexArray:
     if outside.any():
         row, where = np.argwhere(outside)[0]
         raise InvalidInput(
-            f"received[{where}] is {sets[row, where]}: the workers are numbered from 0 to {num_workers - 1}"
+            f"received[{where}]{_of_set(sets, row)} is {sets[row, where]}: "
+            f"the workers are numbered from 0 to {num_workers - 1}"
         )
     ascending = np.sort(sets, axis=1)
     repeated = ascending[:, 1:] == ascending[:, :-1]
     if repeated.any():
         row, where = np.argwhere(repeated)[0]
-        raise InvalidInput(f"worker {ascending[row, where]} is named more than once in received")
+        raise InvalidInput(f"worker {ascending[row, where]} is named more than once in received{_of_set(sets, row)}")
     return sets.astype(np.intp, copy=False)
+
+
+def _of_set(sets: NDArray[np.integer], row: int) -> str:
+    return f" of set {row}" if len(sets) > 1 else ""

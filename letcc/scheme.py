@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from letcc._cache import BoundedCache
-from letcc.arrays import as_columns, as_tensor, combine, untraced
+from letcc.arrays import Values, as_columns, as_tensor, combine, holds_numbers, untraced
 from letcc.exceptions import InvalidInput, TooFewReceived
 from letcc.nodes import (
     FloatArray,
@@ -40,9 +40,14 @@ class _Prepared:
             return self.matrix
         if (dtype, device) not in self._converted:
             matrix = self.matrix.astype(dtype) if device is None else as_tensor(self.matrix, dtype, device)
+            if device is not None and not holds_numbers(matrix):
+                return matrix  # made while something is being exported
             self._converted[dtype, device] = matrix
         return self._converted[dtype, device]
 
+
+_INPUTS = Values("the inputs", "replace them: every coded input is made of every input")
+_OUTPUTS = Values("the outputs of workers", "leave those workers out of received")
 
 _PREPARED: BoundedCache[_Prepared] = BoundedCache(max_bytes=2**28)
 
@@ -149,6 +154,8 @@ class CodedScheme:
     @classmethod
     def bacc(cls, num_data: int, num_workers: int, *, points: PointFamily = "chebyshev") -> Self:
         """Berrut's rational interpolant as encoder and decoder (BACC: arXiv 2009.08327).
+
+        It reproduces straight lines from an even number of received workers only: certify it over ``ball="full"``.
 
         Parameters
         ----------
@@ -290,11 +297,17 @@ class CodedScheme:
         raw = as_array(received)
 
         def build() -> _Prepared:
-            indices = as_indices(received, self.num_workers)
-            self._check_enough(indices.size)
-            return _Prepared(self.decoder.operator(self.worker_points[indices], self.data_points), indices)
+            prepared = self._prepare(received)
+            prepared.nbytes += raw.nbytes + self.data_points.nbytes + self.worker_points.nbytes  # which the key keeps
+            return prepared
 
-        return _PREPARED.get((self, raw.dtype.char, raw.shape, raw.tobytes()), build)
+        key = (self, raw.dtype.str, raw.shape, raw.tobytes() if raw.ndim else b"")
+        return _PREPARED.get(key, build)
+
+    def _prepare(self, received: ArrayLike | None) -> "_Prepared":
+        indices = as_indices(received, self.num_workers)
+        self._check_enough(indices.size)
+        return _Prepared(self.decoder.operator(self.worker_points[indices], self.data_points), indices)
 
     def _check_enough(self, received: int) -> None:
         if received < self.min_received:
@@ -330,7 +343,7 @@ class CodedScheme:
             return self
         indices = as_indices(received, self.num_workers)
         self._check_enough(indices.size)
-        values = as_columns(outputs, "the outputs of workers", indices)
+        values = as_columns(outputs, _OUTPUTS, indices)
         decoder = self.decoder.resolve(self.worker_points[indices], values)
         return CodedScheme(self.encoder, decoder, self.data_points, self.worker_points)
 
@@ -357,7 +370,7 @@ class CodedScheme:
             If an input is NaN or infinite.
         """
         prepared = untraced(x, self._encoding)
-        return combine(prepared.supply, x, "the inputs", prepared.labels, check_finite)
+        return combine(prepared.supply, x, _INPUTS, prepared.labels, check_finite)
 
     def decode(self, outputs: Array, received: ArrayLike | None = None, *, check_finite: bool = True) -> Array:
         """Estimates of the function at the inputs from what was received.
@@ -385,12 +398,11 @@ class CodedScheme:
         NonFiniteValues
             If an output is NaN or infinite; the message names the workers.
         """
-        if not self.decoder.resolved:
-            return untraced(outputs, self.resolve, outputs, received).decode(
-                outputs, received, check_finite=check_finite
-            )
-        prepared = untraced(outputs, self._decoding, received)
-        return combine(prepared.supply, outputs, "the outputs of workers", prepared.labels, check_finite)
+        if self.decoder.resolved:
+            prepared = untraced(outputs, self._decoding, received)
+        else:  # chosen for these outputs, and hardly ever met again
+            prepared = untraced(outputs, lambda: self.resolve(outputs, received)._prepare(received))
+        return combine(prepared.supply, outputs, _OUTPUTS, prepared.labels, check_finite)
 
     def __eq__(self, other: object) -> bool:
         """Equal smoothers and equal points, in order."""
@@ -455,4 +467,4 @@ def _immutable(points: ArrayLike, name: str) -> FloatArray:
 
 def _read_only(matrix: FloatArray) -> FloatArray:
     matrix.setflags(write=False)
-    return matrix
+    return matrix.view()  # which, unlike its base, cannot be made writeable again

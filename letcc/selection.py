@@ -13,9 +13,11 @@ from letcc.smoothers._markov_batch import information
 Rule: TypeAlias = Literal["gcv", "loo", "likelihood"]
 
 _PER_DECADE = 5  # of the first grid in each parameter
-_PER_DECADE_OF_TWO = 2  # where two parameters are chosen together
-_ZOOM = 9  # points of each later grid, from one neighbour of the best point to the other
-_ROUNDS = 5  # of zooming: fixes a parameter to one part in a thousand
+_PER_DECADE_OF_TWO = 3  # where two parameters are chosen together
+_DESCENTS = 4  # local minima that are followed
+_ZOOM = 5  # points of a smaller grid in each parameter
+_ROUNDS = 14  # of moving or shrinking it: fixes a parameter to about one part in ten thousand
+_LEAST_DECAY = 1e-50  # across a gap of so many lengths nothing is passed on
 
 
 def scores(rule: Rule, prior: Prior, values: FloatArray, thetas: FloatArray, length: float) -> FloatArray:
@@ -54,8 +56,8 @@ def scores(rule: Rule, prior: Prior, values: FloatArray, thetas: FloatArray, len
             score[b] = ((residuals / own[:, None]) ** 2).sum() / len(values)
         else:
             assert of_one is not None
-            with np.errstate(divide="ignore", invalid="ignore"):  # values that are all equal have residuals of zero
-                score[b] = (len(values) - 1) * np.log((values * residuals).sum()) + log_determinant[b]
+            # values that are all equal have residuals of zero, and minus infinity here
+            score[b] = (len(values) - 1) * np.log((values * residuals).sum()) + log_determinant[b]
             score[b] += np.log(of_one.sum())
     return np.where(np.isnan(score), np.inf, score)
 
@@ -66,7 +68,8 @@ def _leverage(prior: Prior, thetas: FloatArray) -> tuple[FloatArray, FloatArray]
     c11, c12, c22 = prior.innovation[:, :, None] / thetas
     c_det = c11 * c22 - c12**2
     forward, backward = (c11, c12), (h**2 * c22 - 2 * h * c12 + c11, h * c22 - c12)
-    first, squared_decay = None, np.square(np.broadcast_to(prior.decay, prior.shift.shape))[:, None]
+    decay = np.maximum(np.broadcast_to(prior.decay, prior.shift.shape), _LEAST_DECAY)
+    first, squared_decay = None, np.square(decay)[:, None]
     if prior.first is not None:
         p11, p12, p22 = prior.first[:, None] / thetas
         precision = 1 / (p11 * p22 - p12**2)
@@ -96,45 +99,70 @@ def bounds(nodes: FloatArray) -> tuple[float, float]:
     -------
     low, high : float
     """
-    return 1e-4 * float(np.diff(nodes).min()) ** 3, 1e4 * nodes.size * float(nodes[-1] - nodes[0]) ** 3
+    extent = float(nodes[-1] - nodes[0])
+    return max(1e-4 * float(np.diff(nodes).min()) ** 3, 1e-60 * extent**3), 1e4 * nodes.size * extent**3
 
 
 def minimise(
     score: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
 ) -> tuple[FloatArray, NDArray[np.intp]]:
-    """The global minimum of a function of positive parameters, by a grid in their logarithms and zooming into it.
+    """The global minimum of a function of positive parameters, by a grid in their logarithms and descents from it.
 
     Parameters
     ----------
     score : callable
         From parameters, shape (points, d), to values, shape (points,).
     low, high : ndarray, shape (d,)
-        Bounds.
+        Bounds; a parameter of equal bounds is fixed.
 
     Returns
     -------
     best : ndarray, shape (d,)
     end : ndarray of int, shape (d,)
-        -1 or 1 where the best point of the first grid stood on the lower or the upper bound, else 0.
+        -1 or 1 where the descent started on the lower or the upper bound, else 0.
 
     Notes
     -----
-    The number of evaluations is bounded: five a decade, or two in each of two parameters, then 9^d in each of five
-    rounds. A parameter of equal bounds is fixed.
+    The number of evaluations is bounded: a first grid, then from the best of its local minima a smaller grid that moves
+    while its best point is on its edge, and else shrinks around it.
     """
+    from scipy.ndimage import minimum_filter  # costs more to import than the rest of letcc
+
     start, stop = np.log(low), np.log(high)
     free = stop > start
     per_decade = _PER_DECADE if free.sum() == 1 else _PER_DECADE_OF_TWO
     counts = np.ceil((stop - start) / np.log(10) * per_decade).astype(int) + 1
-    end = np.zeros(low.size, dtype=int)
-    for round_ in range(_ROUNDS + 1):
-        axes = [np.linspace(a, b, n) for a, b, n in zip(start, stop, counts, strict=True)]
-        grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, low.size)
-        best = np.unravel_index(int(np.argmin(score(np.exp(grid)))), counts)
-        found = np.array([axis[i] for axis, i in zip(axes, best, strict=True)])
-        if round_ == 0:
-            end = np.where(np.array(best) == 0, -1, np.where(np.array(best) == counts - 1, 1, 0))
-        steps = np.array([np.ptp(axis) / max(axis.size - 1, 1) for axis in axes])
-        start, stop = np.maximum(found - steps, np.log(low)), np.minimum(found + steps, np.log(high))
-        counts = np.where(free, _ZOOM, 1)
-    return np.exp(found), end
+    points = _lattice(start, stop, counts)
+    values = score(np.exp(points)).reshape(counts)
+    around = minimum_filter(values, size=3, mode="nearest")
+    minima = np.flatnonzero((values <= around).ravel())
+    minima = minima[np.argsort(values.ravel()[minima], kind="stable")][:_DESCENTS]
+    step = (stop - start) / np.maximum(counts - 1, 1)
+    found = [_descend(score, points[place], step, start, stop) for place in minima]
+    winner = int(np.argmin([value for _, value in found]))
+    at = np.array(np.unravel_index(minima[winner], counts))
+    end = np.where(~free, 0, np.where(at == 0, -1, np.where(at == counts - 1, 1, 0)))
+    return np.exp(found[winner][0]), end
+
+
+def _lattice(start: FloatArray, stop: FloatArray, counts: NDArray[np.intp]) -> FloatArray:
+    axes = [np.linspace(a, b, n) for a, b, n in zip(start, stop, counts, strict=True)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, start.size)
+
+
+def _descend(
+    score: Callable[[FloatArray], FloatArray], centre: FloatArray, reach: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[FloatArray, float]:
+    """Follow a valley from a point of the first grid, in logarithms."""
+    value = np.inf
+    counts = np.where(reach > 0, _ZOOM, 1)
+    for _ in range(_ROUNDS):
+        points = np.clip(_lattice(centre - reach, centre + reach, counts), low, high)
+        values = score(np.exp(points))
+        best = int(np.argmin(values))
+        place = np.array(np.unravel_index(best, counts))
+        centre, value = points[best], float(values[best])
+        inside = (place > 0) & (place < counts - 1) | (centre <= low) | (centre >= high)
+        if inside.all():
+            reach = reach / 2
+    return centre, value

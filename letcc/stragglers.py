@@ -86,7 +86,8 @@ class AbstractStragglers(ABC):
         count = self.count(num_workers)
         if count > _MOST_LISTED:
             raise InvalidInput(
-                f"{self} has {count:.3g} received sets of {num_workers} workers, too many to list: use sample()"
+                f"{self} has about 10^{math.log10(count):.0f} received sets of {num_workers} workers, "
+                "too many to list: use sample()"
             )
         return self._all(num_workers)
 
@@ -177,17 +178,19 @@ class Bernoulli(AbstractStragglers):
 
     def __post_init__(self) -> None:
         """Check p."""
-        if not (isinstance(self.probability, (int, float, np.floating)) and 0 <= self.probability < 1):
+        if not (isinstance(self.probability, (int, float, np.integer, np.floating)) and 0 <= self.probability < 1):
             raise InvalidInput(f"probability is {self.probability!r}: it must be at least 0 and less than 1")
 
     def sample(self, num_workers: int, seed: Seed) -> IndexArray:
         """One received set; see `AbstractStragglers.sample`."""
         _left(num_workers, 0)
-        generator = np.random.default_rng(seed)
-        while True:  # ends with probability 1: some worker answers with probability 1 - p^N > 0
-            received = np.flatnonzero(generator.random(num_workers) >= self.probability)
-            if received.size:
-                return received
+        generator, p = np.random.default_rng(seed), float(self.probability)
+        # the first to answer, given that one does, has a truncated geometric law; those after it are independent
+        uniform = generator.random()
+        some = -math.expm1(num_workers * math.log(p)) if p else 1.0
+        first = min(int(math.log1p(-uniform * some) / math.log(p)), num_workers - 1) if p else 0
+        after = np.flatnonzero(generator.random(num_workers - first - 1) >= p) + first + 1
+        return np.concatenate([[first], after])
 
     def count(self, num_workers: int) -> int:
         """2^N - 1, or 1 where p = 0; see `AbstractStragglers.count`."""

@@ -63,8 +63,8 @@ class TestDecodingMatrices:
     @pytest.mark.parametrize(
         ("sets", "message"),
         [
-            ([[0, 1], [2, 20]], "received\\[1\\] is 20"),
-            ([[0, 1], [-1, 2]], "is -1"),
+            ([[0, 1], [2, 20]], "received\\[1\\] of set 1 is 20"),
+            ([[0, 1], [-1, 2]], "of set 1 is -1"),
             ([[0, 1], [3, 3]], "worker 3 is named more than once"),
             ([[0, 1], [3]], "one size"),
             ([0, 1], r"\(2,\)"),

@@ -48,7 +48,7 @@ def test_torch_indices():
         ([None], "not object: its first entry is None"),
         ([2**70], f"its first entry is {2**70}"),
         ([[0, 1]], "one axis, not the shape (1, 2)"),
-        (3, "one axis, not the shape ()"),
+        (3, "received is a int"),
         ([[0], [1, 2]], "flat sequence of worker indices, not [[0], [1, 2]]"),
         ({0, 1}, "is a set, which has no order"),
         ({0: "a"}, "is a dict, which has no order"),

@@ -18,5 +18,8 @@ def main(jobs: Jobs = JOBS, out: Out = RESULTS) -> None:
     raise typer.Exit(exit_status(rows))
 
 
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+app.command()(main)
+
 if __name__ == "__main__":
-    typer.run(main)
+    app()

@@ -146,9 +146,12 @@ def judge_rates(claim: Claim, table: list[dict[str, Any]]) -> tuple[Verdict, dic
         judged.pop("S")
         for curve in claim.design.curves:
             relative = [row | {"error": row["error"] / _rate(claim, row)} for row in table]
-            exponents[f"error/rate, {curve}"] = along = fit_sweep(relative, curve)
+            exponents[f"growth, {curve}"] = along = fit_sweep(relative, curve)
             judged[curve] = along.judge(0)
-    return _weakest(judged.values()), {name: describe(exponent) for name, exponent in exponents.items()}
+    evidence = {name: describe(exponent) for name, exponent in exponents.items()}
+    if claim.design.curves and "S" in evidence:
+        evidence["S"]["judged"] = False
+    return _weakest(judged.values()), evidence
 
 
 def _rate(claim: Claim, row: dict[str, Any]) -> float:
@@ -186,6 +189,10 @@ def claim_row(
         "verdict": verdict,
         "expected": claim.expected,
         "control": claim.control,
+        "statement": claim.statement,
+        "source": claim.citation,
+        "provenance_of_claim": claim.provenance,
+        "assumptions": list(claim.assumptions),
         "predicted": predicted(claim),
         "certified": certified,
         "measured": measured,

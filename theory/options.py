@@ -10,5 +10,5 @@ JOBS = os.cpu_count() or 1
 RESULTS = Path("results")
 
 Jobs = Annotated[int, typer.Option(min=1, help="Worker processes.")]
-Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+Out = Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)]
 Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]

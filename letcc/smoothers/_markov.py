@@ -91,7 +91,8 @@ class MarkovSystem:
         if prior.first is None:
             p[0, _SAME] = q[0, _SAME] = 1
         self._factors, self._pivots, info = dgbtrf(columns.reshape(4 * n, -1).T, _BAND, _BAND, overwrite_ab=True)
-        assert info == 0, "the optimality system of distinct nodes is non-singular for theta > 0"
+        if info:  # non-singular but where gaps or lengths underflow
+            self._factors = np.full_like(self._factors, np.nan)
         self._mean: tuple[FloatArray, FloatArray] | None = None
         if prior.pull is not None:
             coupling = np.zeros((n, 4))

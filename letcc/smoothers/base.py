@@ -1,6 +1,7 @@
 """The one abstraction of a method: values at nodes become values at targets by one matrix."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Self, TypeVar, final
 
 import numpy as np
@@ -50,13 +51,22 @@ class AbstractLinearSmoother(ABC):
         """
         if self.resolved:
             return self
-        nodes, values = self._checked_nodes(nodes), np.asarray(values, dtype=np.float64)
-        if values.ndim != 2 or len(values) != nodes.size or not np.isfinite(values).all():
-            raise InvalidInput(f"values must be finite and of shape ({nodes.size}, m), not {values.shape}")
-        order = np.argsort(nodes)
+        nodes, columns = self._checked_nodes(nodes), np.asarray(values)
+        if columns.ndim != 2 or len(columns) != nodes.size or columns.dtype.kind not in "biuf":
+            raise InvalidInput(
+                f"values must be real and of shape ({nodes.size}, m), not {columns.dtype} {columns.shape}"
+            )
+        if not np.isfinite(columns).all():
+            raise InvalidInput("values must be finite")
+        # no rule feels a constant or a factor, which could cancel or overflow
+        columns = columns - columns.mean(axis=0)
+        largest = np.abs(columns).max(initial=0.0)
+        columns = (columns / (largest or 1)).astype(np.float64)
         # every rule depends on Y only through Y Y^T: a thousand outputs need no more columns than nodes
-        narrow = values if values.shape[1] <= nodes.size else np.asarray(np.linalg.qr(values.T, mode="r")).T
-        return self._resolve(nodes[order], narrow[order])
+        narrow = columns if columns.shape[1] <= nodes.size else np.asarray(np.linalg.qr(columns.T, mode="r")).T
+        order = np.argsort(nodes)
+        with np.errstate(all="ignore"):
+            return self._resolve(nodes[order], narrow[order])
 
     def _resolve(self, nodes: FloatArray, values: FloatArray) -> Self:
         """`resolve` for strictly ascending nodes and at most as many columns; for a smoother that has rules."""
@@ -95,9 +105,9 @@ class AbstractLinearSmoother(ABC):
         self._check_count(nodes.size)
         order = sorting_order(nodes, "nodes")
         if order is None:
-            return self._sorted_operator(nodes, targets)
+            return self._guarded(self._sorted_operator, nodes, targets)
         matrix = np.empty((targets.size, nodes.size))
-        matrix[:, order] = self._sorted_operator(nodes[order], targets)
+        matrix[:, order] = self._guarded(self._sorted_operator, nodes[order], targets)
         return matrix
 
     @final
@@ -122,22 +132,40 @@ class AbstractLinearSmoother(ABC):
         """
         self._check_resolved()
         targets = as_points(targets, "targets")
-        sets = np.asarray(nodes)
+        try:
+            sets = np.asarray(nodes)
+        except ValueError:
+            raise InvalidInput("sets of nodes must have one size; take those of each size together") from None
         if sets.ndim != 2:
             raise InvalidInput(f"sets of nodes have the shape (sets, nodes), not {sets.shape}")
         count = sets.shape[1]
         self._check_count(count)
         flat = as_points(sets.ravel(), "nodes").reshape(-1, count)
         if (flat[:, 1:] > flat[:, :-1]).all():
-            return self._sorted_operators(flat, targets)
+            return self._guarded(self._sorted_operators, flat, targets)
         order = np.argsort(flat, axis=1, kind="stable")
         ascending = np.take_along_axis(flat, order, axis=1)
         repeated = np.flatnonzero((ascending[:, 1:] == ascending[:, :-1]).any(axis=1))
         if repeated.size:
             sorting_order(flat[repeated[0]], f"nodes[{repeated[0]}]")
         matrices = np.empty((len(flat), targets.size, count))
-        np.put_along_axis(matrices, order[:, None, :], self._sorted_operators(ascending, targets), axis=2)
+        np.put_along_axis(
+            matrices, order[:, None, :], self._guarded(self._sorted_operators, ascending, targets), axis=2
+        )
         return matrices
+
+    def _guarded(
+        self, build: Callable[[FloatArray, FloatArray], FloatArray], nodes: FloatArray, targets: FloatArray
+    ) -> FloatArray:
+        """Build a matrix whatever the caller's settings for floating-point errors; refuse one that is not finite."""
+        with np.errstate(all="ignore"):
+            matrix = build(nodes, targets)
+            if np.isfinite(matrix).all():
+                return matrix
+        raise InvalidInput(
+            f"{self} leaves the range of double precision on these nodes, the closest of which are "
+            f"{np.diff(nodes).min():.1e} apart: drop one of them, or use less extreme parameters"
+        )
 
     def _checked_nodes(self, nodes: ArrayLike) -> FloatArray:
         points = as_points(nodes, "nodes")
@@ -199,7 +227,7 @@ def number_or_rule(value: float | RuleName, name: str, rules: tuple[RuleName, ..
         return value
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InvalidInput(f"{name} must be a number or one of {', '.join(rules)}, not {value!r}") from None
     if not number >= 0:
         raise InvalidInput(f"{name} is {number}: it must be at least 0")

@@ -33,10 +33,14 @@ class BerrutRational(AbstractLinearSmoother):
         return self._sorted_operators(nodes[None], targets)[0]
 
     def _sorted_operators(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
-        rows = np.empty((len(nodes), targets.size, nodes.shape[1]))
-        step = max(1, _FLOATS // (targets.size * nodes.shape[1] or 1))
-        for start in range(0, len(nodes), step):
-            rows[start : start + step] = _rows(nodes[start : start + step, None], targets[:, None])
+        (sets, n), k = nodes.shape, targets.size
+        rows = np.empty((sets, k, n))
+        at_once = max(1, _FLOATS // n)  # rows that fit the cache
+        step = max(1, at_once // (k or 1))
+        for first in range(0, sets, step):
+            for start in range(0, k, at_once):
+                block, chunk = slice(first, first + step), slice(start, start + at_once)
+                rows[block, chunk] = _rows(nodes[block, None], targets[chunk, None])
         return rows
 
 

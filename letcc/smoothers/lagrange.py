@@ -68,7 +68,10 @@ class LagrangePolynomial(AbstractLinearSmoother):
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
         degree = self.degree
-        rows = _interpolation(nodes, targets) if degree is None else _least_squares(nodes, targets, degree)
+        if degree is None or degree == nodes.size - 1:  # which least squares would lose digits over
+            rows = _interpolation(nodes, targets)
+        else:
+            rows = _least_squares(nodes, targets, degree)
         with np.errstate(over="ignore"):
             amplification = np.abs(rows).sum(axis=1).max(initial=0.0)
         if not np.isfinite(amplification):
@@ -79,7 +82,7 @@ class LagrangePolynomial(AbstractLinearSmoother):
         if amplification > _FEW_DIGITS:
             warnings.warn(
                 f"{self} on these {nodes.size} nodes has the Lebesgue constant {amplification:.1e}, by which it "
-                "multiplies rounding errors: use Chebyshev points, a lower degree, or a spline",
+                "multiplies rounding errors: use nodes that leave no wide gaps, a lower degree, or a spline",
                 IllConditionedWarning,
                 stacklevel=3,
             )

@@ -79,7 +79,7 @@ class SobolevRidge(AbstractLinearSmoother):
         (rule,) = self._rules
         extent = float(nodes[-1] - nodes[0])
         length, smoothing = self.length_scale, self.smoothing
-        if nodes.size <= 2:  # too little to choose from
+        if nodes.size <= 2 or smoothing == np.inf:  # too little to choose from, or nothing left to choose
             return SobolevRidge(
                 (extent or 1.0) if isinstance(length, str) else length, 0.0 if isinstance(smoothing, str) else smoothing
             )
@@ -136,13 +136,13 @@ def _innovation(gaps: FloatArray, rate: float) -> FloatArray:
     from scipy.special import gammainc  # costs more to import than the rest of letcc
 
     x = 2 * rate * gaps
-    small = x < 1e-5
+    small = x < 1e-4
     safe = np.where(small, 1, x)
     return np.stack(
         [
-            gaps**3 / 3 * np.where(small, 1 - 3 * x / 4, 6 * gammainc(3, x) / safe**3),
-            gaps**2 / 2 * np.where(small, 1 - 2 * x / 3, 2 * gammainc(2, x) / safe**2),
-            gaps * np.where(small, 1 - x / 2, -np.expm1(-x) / safe),
+            gaps**3 / 3 * np.where(small, 1 - 3 * x / 4 + 3 * x**2 / 10 - x**3 / 12, 6 * gammainc(3, x) / safe**3),
+            gaps**2 / 2 * np.where(small, 1 - 2 * x / 3 + x**2 / 4 - x**3 / 15, 2 * gammainc(2, x) / safe**2),
+            gaps * np.where(small, 1 - x / 2 + x**2 / 6 - x**3 / 24, -np.expm1(-x) / safe),
         ]
     )
 
