@@ -103,7 +103,8 @@ class _Side:
     @classmethod
     def of(cls, h: FloatArray, theta: float) -> "_Side":
         """From the gaps, shape (n - 1, B), in the order in which they are passed."""
-        c11, c12, c22 = h**3 / (3 * theta), h**2 / (2 * theta), h / theta
+        square = h * h  # numpy is slow to raise to the third power
+        c11, c12, c22 = square * h / (3 * theta), square / (2 * theta), h / theta
         c_det = c11 * c22 / 4
         told = information(h, (c11, c12), (c11, c12), c22, c_det)
         f11, a12, a22, det = told[:, :-1]
@@ -150,15 +151,20 @@ def _spread(rows: FloatArray, matrices: FloatArray, start: IndexArray, states: F
     """Fill the values at all nodes from `start` down to 0, given the states at `start`."""
     order = np.argsort(start, axis=None, kind="stable")
     bounds = np.searchsorted(start.ravel()[order], np.arange(len(rows)))
-    state, step, product = np.zeros_like(states), np.empty_like(states), np.empty_like(states[0])
+    reached = start.max(axis=1)  # of each target, over the sets
+    state, step, product = np.zeros_like(states), np.zeros_like(states), np.empty_like(states[0])
     for i in range(len(rows) - 2, -1, -1):
+        active = np.flatnonzero(reached >= i)
+        if not active.size:
+            continue
+        part = slice(active[0], active[-1] + 1)  # it only grows; outside of it all is still zero
         t11, t12, t21, t22 = matrices[:, i]
-        (g, v), (next_g, next_v) = state, step
+        (g, v), (next_g, next_v), spare = state[:, part], step[:, part], product[part]
         np.multiply(t11, g, out=next_g)
-        next_g -= np.multiply(t12, v, out=product)
+        next_g -= np.multiply(t12, v, out=spare)
         np.multiply(t21, g, out=next_v)
-        next_v += np.multiply(t22, v, out=product)
+        next_v += np.multiply(t22, v, out=spare)
         state, step = step, state
         starting = order[bounds[i] : bounds[i + 1]]
         state.reshape(2, -1)[:, starting] = states.reshape(2, -1)[:, starting]
-        rows[i] += state[0]
+        rows[i, part] += state[0, part]
