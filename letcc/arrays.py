@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from letcc.exceptions import InvalidInput, NonFiniteValues
-from letcc.nodes import FloatArray
+from letcc.nodes import FloatArray, is_masked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ def holds_numbers(tensor: Any) -> bool:
 
 
 def _numeric(values: Any, name: str) -> "NDArray[Any]":
-    if np.ma.is_masked(values):
+    if is_masked(values):
         where = np.flatnonzero(np.ma.getmaskarray(values).reshape(len(values), -1).any(axis=1))
         raise InvalidInput(f"{name} are a masked array, with entries {where.tolist()} masked: leave those out")
     try:

@@ -1,6 +1,7 @@
 """Point sets on [-1, 1], and the checks that every set of points passes once."""
 
 import operator
+import sys
 from typing import TypeAlias
 
 import numpy as np
@@ -122,7 +123,7 @@ def as_points(points: ArrayLike, name: str) -> FloatArray:
     InvalidInput
         If the points are not real, not finite or not one-dimensional.
     """
-    if np.ma.is_masked(points):
+    if is_masked(points):
         raise InvalidInput(f"{name} are a masked array: leave out what is masked, for instance by compressed()")
     try:
         array = np.asarray(points)
@@ -138,6 +139,12 @@ def as_points(points: ArrayLike, name: str) -> FloatArray:
         where = int(np.argmin(finite))
         raise InvalidInput(f"{name}[{where}] is {array[where]}: points must be finite")
     return array
+
+
+def is_masked(values: object) -> bool:
+    """Whether an array has masked entries, which a conversion would silently unmask."""
+    # who has a masked array has imported the module; for all others it would cost more than the rest of letcc
+    return "numpy.ma" in sys.modules and bool(np.ma.is_masked(values))
 
 
 def sorting_order(points: FloatArray, name: str) -> IndexArray | None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from letcc.exceptions import InvalidInput
-from letcc.nodes import IndexArray
+from letcc.nodes import IndexArray, is_masked
 
 
 def as_indices(received: ArrayLike | None, num_workers: int) -> IndexArray:
@@ -70,9 +70,9 @@ def as_array(received: ArrayLike | None) -> NDArray[Any]:
     """
     if isinstance(received, (set, frozenset, dict)):
         raise InvalidInput(f"received is a {type(received).__name__}, which has no order: pass sorted(received)")
-    if isinstance(received, (list, tuple)) and len({type(entry) for entry in received} & {bool, int}) == 2:
+    if isinstance(received, (list, tuple)) and bool in map(type, received) and int in map(type, received):
         raise InvalidInput(f"received mixes booleans and integers: {received!r}")
-    if np.ma.is_masked(received):
+    if is_masked(received):
         raise InvalidInput("received is a masked array: pass the indices that are valid, received.compressed()")
     try:
         array = np.asarray(received)
