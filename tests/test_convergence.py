@@ -281,6 +281,10 @@ class TestJoin:
         seen = [row_of(claim, measured, measured={"N": 2})] if measured else []
         (row,) = join(exact, seen)
         expected = BY_ID[claim].expected
+        assert row.pop("statement") == BY_ID[claim].statement
+        assert row.pop("source") == BY_ID[claim].citation
+        assert row.pop("provenance_of_claim") == BY_ID[claim].provenance
+        assert row.pop("assumptions") == list(BY_ID[claim].assumptions)
         assert row == {
             "claim": claim,
             "verdict": verdict,

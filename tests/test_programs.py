@@ -16,7 +16,10 @@ from theory.store import read_table
 
 CHECKOUT = Path(__file__).parents[1]
 MNIST = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
-KEYS = {"claim", "verdict", "expected", "control", "predicted", "certified", "measured", "provenance"}
+KEYS = {
+    *("claim", "statement", "source", "provenance_of_claim", "assumptions"),
+    *("verdict", "expected", "control", "predicted", "certified", "measured", "provenance"),
+}
 RESULTS = {"certified.json", "certified.parquet"}
 GUARD = 120  # seconds after which a program hangs
 

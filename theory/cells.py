@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,8 @@ def run_cells(function: Callable[[Cell], Row], cells: Sequence[Cell], jobs: int,
                 advance()
         else:
             with _pool(jobs) as pool:
-                futures = {pool.submit(function, cell): index for index, cell in enumerate(cells)}
+                with _deaf_to_the_keyboard():
+                    futures = {pool.submit(function, cell): index for index, cell in enumerate(cells)}
                 for future in as_completed(futures):
                     rows[futures[future]] = future.result()
                     advance()
@@ -59,6 +61,22 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_the_keyboard() -> Iterator[None]:
+    """Start workers that ignore Ctrl-C, which a terminal sends to all: the parent ends them, without their tracebacks.
+
+    Only what is ignored before a process starts is ignored from its first moment on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # which may not touch signals, and is not interrupted
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _end_with_parent() -> None:

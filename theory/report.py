@@ -64,7 +64,7 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
 def _verdict(row: dict[str, Any]) -> str:
     if row["verdict"] == row["expected"]:
         return f"[green]{row['verdict']}[/]"
-    return f"[bold red]{row['verdict']}\nexpected:\n{row['expected']}[/]"
+    return f"[bold red]{row['verdict']}\nexpected: {row['expected']}[/]"
 
 
 def _evidence(evidence: dict[str, Any] | None) -> str:
