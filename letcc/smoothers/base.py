@@ -141,6 +141,8 @@ class AbstractLinearSmoother(ABC):
         count = sets.shape[1]
         self._check_count(count)
         flat = as_points(sets.ravel(), "nodes").reshape(-1, count)
+        if len(flat) == 0:
+            return np.empty((0, targets.size, count))
         if (flat[:, 1:] > flat[:, :-1]).all():
             return self._guarded(self._sorted_operators, flat, targets)
         order = np.argsort(flat, axis=1, kind="stable")
