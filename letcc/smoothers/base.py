@@ -61,7 +61,7 @@ class AbstractLinearSmoother(ABC):
         # no rule feels a constant or a factor, which could cancel or overflow
         columns = columns - columns.mean(axis=0)
         largest = np.abs(columns).max(initial=0.0)
-        columns = (columns / (largest or 1)).astype(np.float64)
+        columns = (columns / (largest or 1)).astype(np.float64) if columns.size else np.zeros((nodes.size, 1))
         # every rule depends on Y only through Y Y^T: a thousand outputs need no more columns than nodes
         narrow = columns if columns.shape[1] <= nodes.size else np.asarray(np.linalg.qr(columns.T, mode="r")).T
         order = np.argsort(nodes)
