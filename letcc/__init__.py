@@ -1,8 +1,8 @@
 """Coded computing for general functions: schemes, and exact certificates of their worst error."""
 
 from letcc import exceptions, metrics, nodes, smoothers, stragglers
+from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
-from letcc.certify_many import Certificates, certify_many
 from letcc.scheme import CodedScheme
 
 

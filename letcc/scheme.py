@@ -2,17 +2,16 @@
 
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from letcc._cache import BoundedCache
-from letcc.arrays import Values, as_columns, as_tensor, combine, holds_numbers, untraced
+from letcc._prepared import PREPARED, Prepared, read_only
+from letcc.arrays import Values, as_columns, combine, untraced
 from letcc.exceptions import InvalidInput, TooFewReceived
 from letcc.nodes import (
     FloatArray,
-    IndexArray,
     as_points,
     chebyshev_first_kind,
     chebyshev_second_kind,
@@ -27,29 +26,8 @@ Array = TypeVar("Array")
 PointFamily = Literal["chebyshev", "equispaced"]
 
 
-class _Prepared:
-    """A matrix, and the same in every dtype and on every device that it was applied in."""
-
-    def __init__(self, matrix: FloatArray, labels: IndexArray) -> None:
-        self.matrix, self.labels = _read_only(matrix), labels
-        self.nbytes = 3 * matrix.nbytes  # with the conversions that a user is likely to need
-        self._converted: dict[tuple[Any, Any], Any] = {}
-
-    def supply(self, dtype: Any, device: Any) -> Any:
-        if device is None and dtype == self.matrix.dtype:
-            return self.matrix
-        if (dtype, device) not in self._converted:
-            matrix = self.matrix.astype(dtype) if device is None else as_tensor(self.matrix, dtype, device)
-            if device is not None and not holds_numbers(matrix):
-                return matrix  # made while something is being exported
-            self._converted[dtype, device] = matrix
-        return self._converted[dtype, device]
-
-
 _INPUTS = Values("the inputs", "replace them: every coded input is made of every input")
 _OUTPUTS = Values("the outputs of workers", "leave those workers out of received")
-
-_PREPARED: BoundedCache[_Prepared] = BoundedCache(max_bytes=2**28)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -284,30 +262,30 @@ class CodedScheme:
         """
         indices = as_index_sets(received_sets, self.num_workers)
         self._check_enough(indices.shape[1])
-        return _read_only(self.decoder.operators(self.worker_points[indices], self.data_points))
+        return read_only(self.decoder.operators(self.worker_points[indices], self.data_points))
 
-    def _encoding(self) -> "_Prepared":
-        def build() -> _Prepared:
-            return _Prepared(self.encoder.operator(self.data_points, self.worker_points), np.arange(self.num_data))
+    def _encoding(self) -> Prepared:
+        def build() -> Prepared:
+            return Prepared(self.encoder.operator(self.data_points, self.worker_points), np.arange(self.num_data))
 
-        return _PREPARED.get((self, "encode"), build)
+        return PREPARED.get((self, "encode"), build)
 
-    def _decoding(self, received: ArrayLike | None) -> "_Prepared":
+    def _decoding(self, received: ArrayLike | None) -> Prepared:
         # keyed by what was passed, so that a set seen before is not even checked again; only valid ones get in
         raw = as_array(received)
 
-        def build() -> _Prepared:
+        def build() -> Prepared:
             prepared = self._prepare(received)
             prepared.nbytes += raw.nbytes + self.data_points.nbytes + self.worker_points.nbytes  # which the key keeps
             return prepared
 
         key = (self, raw.dtype.str, raw.shape, raw.tobytes() if raw.ndim else b"")
-        return _PREPARED.get(key, build)
+        return PREPARED.get(key, build)
 
-    def _prepare(self, received: ArrayLike | None) -> "_Prepared":
+    def _prepare(self, received: ArrayLike | None) -> Prepared:
         indices = as_indices(received, self.num_workers)
         self._check_enough(indices.size)
-        return _Prepared(self.decoder.operator(self.worker_points[indices], self.data_points), indices)
+        return Prepared(self.decoder.operator(self.worker_points[indices], self.data_points), indices)
 
     def _check_enough(self, received: int) -> None:
         if received < self.min_received:
@@ -463,8 +441,3 @@ def _immutable(points: ArrayLike, name: str) -> FloatArray:
     sorting_order(array, name)
     # memory that belongs to bytes cannot be made writable again; adding zero makes -0.0 and 0.0 one point
     return np.frombuffer((array + 0.0).tobytes())
-
-
-def _read_only(matrix: FloatArray) -> FloatArray:
-    matrix.setflags(write=False)
-    return matrix.view()  # which, unlike its base, cannot be made writeable again

@@ -57,14 +57,14 @@ class TestDecoding:
     def builds(self, monkeypatch):
         """How often a matrix was prepared, with nothing remembered from before."""
         built = []
-        monkeypatch.setattr(letcc.scheme, "_PREPARED", BoundedCache(2**20))
-        prepare = letcc.scheme._Prepared.__init__
+        monkeypatch.setattr(letcc.scheme, "PREPARED", BoundedCache(2**20))
+        prepare = letcc.scheme.Prepared.__init__
 
         def counted(self, *arguments):
             built.append(1)
             prepare(self, *arguments)
 
-        monkeypatch.setattr(letcc.scheme._Prepared, "__init__", counted)
+        monkeypatch.setattr(letcc.scheme.Prepared, "__init__", counted)
         return built
 
     def test_a_set_seen_before_is_not_built_again(self, builds):

@@ -31,11 +31,11 @@ class TestRemembered:
 
     def test_rules_leave_nothing_behind(self):
         scheme = CodedScheme.letcc(2, 30, decoder_smoothing="gcv")
-        from letcc.scheme import _PREPARED
+        from letcc._prepared import PREPARED
 
-        before = len(_PREPARED._entries)
+        before = len(PREPARED._entries)
         scheme.decode(np.random.default_rng(0).random((30, 2)))
-        assert len(_PREPARED._entries) == before
+        assert len(PREPARED._entries) == before
 
 
 class TestInput:
