@@ -101,7 +101,7 @@ class TestTheory:
                 continue
             assert set(row["predicted"]) <= set(row["certified"])
             for exponent in row["certified"].values():
-                assert set(exponent) == {"value", "low", "high", "window", "local_slopes"}
+                assert set(exponent) == {"value", "low", "high", "window", "local_slopes", "judged"}
                 assert exponent["low"] <= exponent["value"] - 0.05
                 assert exponent["value"] + 0.05 <= exponent["high"]
                 first, last = exponent["window"]

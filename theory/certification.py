@@ -219,7 +219,7 @@ def fit_sweep(table: list[dict[str, Any]], name: str) -> Exponent:
 
 
 def describe(exponent: Exponent) -> dict[str, Any]:
-    """An exponent as plain data.
+    """An exponent as plain data; `judged` is whether the verdict rests on it.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def describe(exponent: Exponent) -> dict[str, Any]:
     -------
     dict
     """
-    evidence = asdict(exponent)
+    evidence = asdict(exponent) | {"judged": True}
     for name in ("value", "low", "high"):
         if not math.isfinite(evidence[name]):
             evidence[name] = None  # JSON has no NaN
