@@ -244,7 +244,8 @@ class TestJudgeRates:
         table = [row | {"error": 1e-26} if row["sweep"] == "N" else row for row in tabulate(claim, -3, exponent_s)]
         found, evidence = judge_rates(claim, table)
         assert found == verdict
-        assert evidence["N"] == {"value": None, "low": None, "high": None, "window": (), "local_slopes": ()}
+        nothing = {"value": None, "low": None, "high": None, "window": (), "local_slopes": ()}
+        assert evidence["N"] == nothing | {"judged": True}
 
     def test_slope_in_s_is_shown_but_curves_are_judged_instead(self):
         claim = BY_ID["letcc-noisy"]
@@ -254,6 +255,7 @@ class TestJudgeRates:
                 row["error"] = 1e6 ** row["stragglers"]
         found, evidence = judge_rates(claim, table)
         assert found == Verdict.HOLDS
+        assert {name: part["judged"] for name, part in evidence.items()}["S"] is False
         assert list(evidence) == ["N", "S", "growth, S=sqrt(N)", "growth, S=N/4"]
         assert evidence["N"]["value"] == pytest.approx(-0.6)
         assert evidence["growth, S=N/4"]["value"] == pytest.approx(-1, abs=0.03)
