@@ -20,6 +20,8 @@ Result = TypeVar("Result")
 # From a real dtype, and a torch device or None, to the matrix in that dtype and on that device.
 Supply = Callable[[Any, Any], Any]
 
+_AS_THEY_ARE = (np.dtype(np.float64), np.dtype(np.float32))
+
 
 @dataclass(frozen=True)
 class Values:
@@ -141,6 +143,10 @@ def _check_shape(shape: tuple[int, ...], expected: int, name: str) -> None:
 
 
 def _combine_numpy(supply: Supply, values: "NDArray[Any]") -> "NDArray[Any]":
+    if values.dtype in _AS_THEY_ARE and values.ndim == 2:  # the common case, as directly as can be
+        with np.errstate(over="ignore", invalid="ignore"):
+            direct: NDArray[Any] = supply(values.dtype, None) @ values
+        return direct
     dtype = values.dtype if values.dtype.kind in "fc" else np.dtype(np.float64)
     working = np.promote_types(dtype, np.float32)
     flat = np.ascontiguousarray(values, dtype=working).reshape(len(values), -1)
@@ -231,8 +237,10 @@ def as_tensor(matrix: FloatArray, dtype: Any, device: Any) -> Any:
 def _all_finite(result: Any, isfinite: Any) -> bool:
     try:
         # first in one pass, which tells nothing where finite numbers overflow it
-        once = np.vdot(result, result) if isinstance(result, np.ndarray) else result.sum()
-        return bool(isfinite(once)) or bool(isfinite(result).all())
+        once = float(np.vdot(result, result).real) if isinstance(result, np.ndarray) else result.sum()
+        return (math.isfinite(once) if isinstance(once, float) else bool(isfinite(once))) or bool(
+            isfinite(result).all()
+        )
     except RuntimeError as error:  # inside torch.func.vmap or torch.export no value may be looked at
         raise InvalidInput(
             "the results cannot be checked for NaN here (inside torch.func.vmap or torch.export?): pass "

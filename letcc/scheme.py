@@ -2,7 +2,7 @@
 
 import operator
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from letcc.nodes import (
 from letcc.received import as_array, as_index_sets, as_indices
 from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline
 from letcc.smoothers.spline import SplineRule
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 Array = TypeVar("Array")
 PointFamily = Literal["chebyshev", "equispaced"]
@@ -272,14 +275,19 @@ class CodedScheme:
 
     def _decoding(self, received: ArrayLike | None) -> Prepared:
         # keyed by what was passed, so that a set seen before is not even checked again; only valid ones get in
-        raw = as_array(received)
+        key: tuple[Hashable, ...]
+        if isinstance(received, list) and set(map(type, received)) == {int}:
+            key = self, tuple(received)
+        else:
+            raw = as_array(received)
+            key = self, raw.dtype.str, raw.shape, raw.tobytes() if raw.ndim else b""
 
         def build() -> Prepared:
             prepared = self._prepare(received)
-            prepared.nbytes += raw.nbytes + self.data_points.nbytes + self.worker_points.nbytes  # which the key keeps
+            # with what the key keeps
+            prepared.nbytes += 8 * prepared.labels.nbytes + self.data_points.nbytes + self.worker_points.nbytes
             return prepared
 
-        key = (self, raw.dtype.str, raw.shape, raw.tobytes() if raw.ndim else b"")
         return PREPARED.get(key, build)
 
     def _prepare(self, received: ArrayLike | None) -> Prepared:
