@@ -70,9 +70,9 @@ def stability_command(
     Exits with 0 when no cell has lost a digit against the committed table, 1 when one has, 2 for bad usage.
     """
     with _usage_errors():
-        measured = table(tuple(scheme or METHODS))
         if update and scheme:
             raise InvalidInput("--update commits the whole table: leave --scheme out")
+        measured = table(tuple(scheme or METHODS))
     write_table(out / "stability.parquet", measured, provenance({"program": "stability", "methods": scheme or METHODS}))
     print_stability(measured, console())
     if update:

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -106,6 +107,21 @@ class TestTheory:
                 assert exponent["value"] + 0.05 <= exponent["high"]
                 first, last = exponent["window"]
                 assert 0 < first < last
+
+    def test_the_readme_says_what_was_certified(self, certified):
+        rows = {row["claim"]: row for row in json.loads((certified[1] / "certified.json").read_text())}
+        compared = 0
+        for line in (CHECKOUT / "README.md").read_text().splitlines():
+            found = re.match(r"\| `([\w.-]+)`:", line)
+            if found and found[1] in rows:
+                printed = re.findall(r"([NS])\^(-?\d+\.\d+)", line.split("|")[4])
+                for sweep, exponent in printed:
+                    assert f"{rows[found[1]]['certified'][sweep]['value']:.2f}" == exponent
+                assert printed or float(line.split("|")[4]) == round(
+                    rows[found[1]]["certified"]["largest exact/bound"], 3
+                )
+                compared += 1
+        assert compared == 5
 
     def test_table_and_rows_have_one_origin(self, certified):
         _, out = certified

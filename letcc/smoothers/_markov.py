@@ -168,15 +168,16 @@ class MarkovSystem:
         rows = np.empty((k, n))
         step = 2 * max(1, _SOLVE_FLOATS // (8 * n))
         for start in range(0, k, step):
-            stop = min(start + step, k)
-            half = (stop - start + 1) // 2
+            half = (min(step, k - start) + 1) // 2
+            first, second = slice(start, start + half), slice(start + half, min(start + step, k))
+            partners = second.stop - second.start  # one less than half where the last has none
             pairs = np.zeros((half, 4 * n), dtype=complex)
-            shares = None if share is None else np.zeros(half, dtype=complex)
-            parts = [(pairs.real, slice(start, start + half)), (pairs.imag, slice(start + half, stop))]
-            for part, chunk in parts:
+            for part, chunk in ((pairs.real, first), (pairs.imag, second)):
                 part[np.arange(chunk.stop - chunk.start), places[:, chunk]] = functionals[:, chunk]
-            if shares is not None and share is not None:
-                shares.real, shares.imag[: stop - start - half] = share[parts[0][1]], share[parts[1][1]]
+            shares = None
+            if share is not None:
+                shares = share[first].astype(complex)
+                shares.imag[:partners] = share[second]
             solution = self._solve(pairs, shares)[:, 2::4]
-            rows[parts[0][1]], rows[parts[1][1]] = solution.real, solution.imag[: stop - start - half]
+            rows[first], rows[second] = solution.real, solution.imag[:partners]
         return rows
