@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
-from convergence.verify import measure, verify
+from convergence.verify import images_used, measure, verify
 from letcc.exceptions import InvalidInput, LetccError
 from theory.options import JOBS, RESULTS, Jobs, Out, Seed
 from theory.report import console, exit_status, print_verdicts
@@ -42,7 +42,7 @@ def main(
     else:
         output = console()
         with _usage_errors():
-            rows = measure(data_root, seed, jobs, out, output)
+            rows = measure(images_used(data_root), data_root, seed, jobs, out, output)
         print_verdicts(rows, output)
         raise typer.Exit(exit_status(rows, partial=True))
 

@@ -20,11 +20,33 @@ from theory.report import console, exit_status, print_verdicts
 from theory.store import provenance, write_rows
 
 
-def measure(data_root: Path | None, seed: int, jobs: int, out: Path, output: Console) -> list[dict[str, Any]]:
+def images_used(data_root: Path | None) -> dict[str, str]:
+    """Name and checksum of the images that the network is measured on, for the results' provenance.
+
+    Called before any work, since missing files are an error here.
+
+    Parameters
+    ----------
+    data_root : Path or None
+        Where MNIST lies; None for scikit-learn's digits.
+
+    Returns
+    -------
+    dict
+    """
+    images = load_images(data_root, train=False)
+    return {"images": images.name, "images_sha256": images.checksum()}
+
+
+def measure(
+    images: dict[str, str], data_root: Path | None, seed: int, jobs: int, out: Path, output: Console
+) -> list[dict[str, Any]]:
     """Measure rates and the network, write measured.json, print the network's table.
 
     Parameters
     ----------
+    images : dict
+        From `images_used`.
     data_root : Path or None
         Where MNIST lies; None for scikit-learn's digits.
     seed, jobs : int
@@ -37,11 +59,10 @@ def measure(data_root: Path | None, seed: int, jobs: int, out: Path, output: Con
     list of dict
         One row for each measured claim.
     """
-    spec = _spec("convergence", data_root)  # missing files are an error before any work
     rows = measure_claims(seed, jobs, out)
     row, summary = measure_network(data_root, seed, out)
     rows.append(row)
-    write_rows(out / "measured.json", rows, provenance(spec, seed))
+    write_rows(out / "measured.json", rows, provenance({"program": "convergence"} | images, seed))
     _print_networks(summary, output)
     return rows
 
@@ -63,20 +84,15 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path) -> int:
         The exit status: 0 where all is as expected, 1 where not.
     """
     output = console()
-    spec = _spec("verify", data_root)  # missing files are an error before any work
+    images = images_used(data_root)
     certified = certify_claims(jobs, out)
-    rows = join(certified, measure(data_root, seed, jobs, out, output))
-    write_rows(out / "verdicts.json", rows, provenance(spec, seed))
+    rows = join(certified, measure(images, data_root, seed, jobs, out, output))
+    write_rows(out / "verdicts.json", rows, provenance({"program": "verify"} | images, seed))
     print_verdicts(rows, output)
     # a program of its own, since figures only ever reads results
     drawn = subprocess.run([sys.executable, "-m", "figures", "--out", str(out)], check=False).returncode
     output.print(f"Results are in {out.resolve()}", soft_wrap=True)
     return exit_status(rows) or drawn
-
-
-def _spec(program: str, data_root: Path | None) -> dict[str, str]:
-    images = load_images(data_root, train=False)
-    return {"program": program, "images": images.name, "images_sha256": images.checksum()}
 
 
 def join(certified: list[dict[str, Any]], measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
