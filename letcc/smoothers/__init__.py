@@ -2,8 +2,18 @@
 
 from letcc.smoothers.base import AbstractLinearSmoother
 from letcc.smoothers.berrut import BerrutRational
+from letcc.smoothers.cubic_bspline import CubicBSpline
+from letcc.smoothers.floater_hormann import FloaterHormann
 from letcc.smoothers.lagrange import LagrangePolynomial
 from letcc.smoothers.sobolev import SobolevRidge
 from letcc.smoothers.spline import SmoothingSpline
 
-__all__ = ["AbstractLinearSmoother", "BerrutRational", "LagrangePolynomial", "SmoothingSpline", "SobolevRidge"]
+__all__ = [
+    "AbstractLinearSmoother",
+    "BerrutRational",
+    "CubicBSpline",
+    "FloaterHormann",
+    "LagrangePolynomial",
+    "SmoothingSpline",
+    "SobolevRidge",
+]

@@ -1,5 +1,6 @@
 """The one abstraction of a method: values at nodes become values at targets by one matrix."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Self, TypeVar, final
@@ -7,8 +8,10 @@ from typing import Self, TypeVar, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from letcc.exceptions import InvalidInput, TooFewReceived, Unresolved
+from letcc.exceptions import IllConditionedWarning, InvalidInput, TooFewReceived, Unresolved
 from letcc.nodes import FloatArray, as_points, sorting_order
+
+_FEW_DIGITS = 1e10  # amplification of rounding beyond which the user is told
 
 
 class AbstractLinearSmoother(ABC):
@@ -234,3 +237,39 @@ def number_or_rule(value: float | RuleName, name: str, rules: tuple[RuleName, ..
     if not number >= 0:
         raise InvalidInput(f"{name} is {number}: it must be at least 0")
     return number
+
+
+def check_amplification(smoother: AbstractLinearSmoother, rows: FloatArray) -> None:
+    """Report the Lebesgue constant of a smoother that has a degree, from its `_sorted_operator`, where it is hopeless.
+
+    Parameters
+    ----------
+    smoother : AbstractLinearSmoother
+    rows : ndarray, shape (k, n)
+        Its matrix.
+
+    Raises
+    ------
+    InvalidInput
+        If it is beyond the range of a double.
+
+    Warns
+    -----
+    IllConditionedWarning
+        If it leaves fewer than six digits.
+    """
+    with np.errstate(over="ignore"):
+        amplification = np.abs(rows).sum(axis=1).max(initial=0.0)
+    n = rows.shape[1]
+    if not np.isfinite(amplification):
+        raise InvalidInput(
+            f"{smoother} on these {n} nodes has a Lebesgue constant beyond the range of a double: "
+            "use Chebyshev points, a lower degree, or a spline"
+        )
+    if amplification > _FEW_DIGITS:
+        warnings.warn(
+            f"{smoother} on these {n} nodes has the Lebesgue constant {amplification:.1e}, by which it "
+            "multiplies rounding errors: use nodes that leave no wide gaps, a lower degree, or a spline",
+            IllConditionedWarning,
+            stacklevel=4,
+        )

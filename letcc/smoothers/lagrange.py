@@ -1,18 +1,15 @@
 """Polynomials: through every node, or of a given degree by least squares."""
 
 import operator
-import warnings
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-from letcc.exceptions import IllConditionedWarning, InvalidInput
+from letcc.exceptions import InvalidInput
 from letcc.nodes import FloatArray
-from letcc.smoothers.base import AbstractLinearSmoother
-
-_FEW_DIGITS = 1e10  # amplification of rounding beyond which the user is told
+from letcc.smoothers.base import AbstractLinearSmoother, check_amplification
 
 
 @final
@@ -72,20 +69,7 @@ class LagrangePolynomial(AbstractLinearSmoother):
             rows = _interpolation(nodes, targets)
         else:
             rows = _least_squares(nodes, targets, degree)
-        with np.errstate(over="ignore"):
-            amplification = np.abs(rows).sum(axis=1).max(initial=0.0)
-        if not np.isfinite(amplification):
-            raise InvalidInput(
-                f"{self} on these {nodes.size} nodes has a Lebesgue constant beyond the range of a double: "
-                "use Chebyshev points, a lower degree, or a spline"
-            )
-        if amplification > _FEW_DIGITS:
-            warnings.warn(
-                f"{self} on these {nodes.size} nodes has the Lebesgue constant {amplification:.1e}, by which it "
-                "multiplies rounding errors: use nodes that leave no wide gaps, a lower degree, or a spline",
-                IllConditionedWarning,
-                stacklevel=3,
-            )
+        check_amplification(self, rows)
         return rows
 
 
