@@ -18,6 +18,8 @@ from letcc.nodes import FloatArray
 from letcc.smoothers import (
     AbstractLinearSmoother,
     BerrutRational,
+    CubicBSpline,
+    FloaterHormann,
     LagrangePolynomial,
     SmoothingSpline,
     SobolevRidge,
@@ -25,7 +27,7 @@ from letcc.smoothers import (
 from tests.reference import cases
 
 COMMITTED = Path(__file__).with_name("stability.csv")
-METHODS = ("spline", "berrut", "lagrange", "least-squares", "sobolev")
+METHODS = ("spline", "berrut", "lagrange", "least-squares", "sobolev", "floater-hormann", "cubic-bspline")
 DTYPES = (np.float64, np.float32, np.float16)
 KEYS = ["method", "nodes", "n", "parameters", "dtype"]
 _REFERENCE = Path(cases.__file__).parent
@@ -68,7 +70,12 @@ def _cases(method: str) -> Iterator[tuple[str, AbstractLinearSmoother, FloatArra
                     expected = np.array(fit["expected"])
                     yield case["family"], SmoothingSpline(float(fit["smoothing"])), nodes, values, targets, expected
         return
-    key = {"least-squares": "least_squares_polynomial", "sobolev": "sobolev_ridge"}.get(method, method)
+    key = {
+        "least-squares": "least_squares_polynomial",
+        "sobolev": "sobolev_ridge",
+        "floater-hormann": "floater_hormann",
+        "cubic-bspline": "not_a_knot_spline",
+    }.get(method, method)
     for number, case in enumerate(json.loads((_REFERENCE / "operators.json").read_text())[key]):
         nodes, targets = np.array(case["nodes"]), np.array(case["targets"])
         if method == "sobolev":
@@ -80,6 +87,8 @@ def _cases(method: str) -> Iterator[tuple[str, AbstractLinearSmoother, FloatArra
                 "berrut": BerrutRational(),
                 "lagrange": LagrangePolynomial(),
                 "least-squares": LagrangePolynomial(case.get("degree")),
+                "floater-hormann": FloaterHormann(case.get("degree", 0)),
+                "cubic-bspline": CubicBSpline(),
             }[method]
             values = np.random.default_rng(number).standard_normal(nodes.size)
             # the right rows have all their digits; of their products with the values only rounding is lost

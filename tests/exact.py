@@ -1,4 +1,4 @@
-"""Berrut's interpolant in rational arithmetic, where a sign is a sign."""
+"""Rational interpolants in rational arithmetic, where a sign is a sign."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -16,6 +16,25 @@ def berrut_rows(nodes, targets):
         terms = [(-1) ** rank / d for rank, d in enumerate(distances)]
         denominator = sum(terms)
         rows.append([float(term / denominator) for term in terms])
+    return rows
+
+
+def floater_hormann_rows(nodes, degree, targets):
+    """Correctly rounded rows over ascending nodes, by the definition: local polynomials and what blends them."""
+    nodes = [Fraction(node) for node in nodes]
+    rows = []
+    for x in map(Fraction, targets):
+        if x in nodes:
+            rows.append([float(x == node) for node in nodes])
+            continue
+        row, denominator = [Fraction(0)] * len(nodes), Fraction(0)
+        for start in range(len(nodes) - degree):
+            local = range(start, start + degree + 1)
+            blending = (-1) ** start / prod(x - nodes[j] for j in local)
+            denominator += blending
+            for j in local:
+                row[j] += blending * prod((x - nodes[m]) / (nodes[j] - nodes[m]) for m in local if m != j)
+        rows.append([float(entry / denominator) for entry in row])
     return rows
 
 

@@ -5,7 +5,14 @@ from hypothesis import strategies as st
 
 from letcc import CodedScheme, certify, certify_many
 from letcc.exceptions import DuplicateNodes, InfiniteCertificate, InvalidInput, TooFewReceived
-from letcc.smoothers import BerrutRational, LagrangePolynomial, SmoothingSpline, SobolevRidge
+from letcc.smoothers import (
+    BerrutRational,
+    CubicBSpline,
+    FloaterHormann,
+    LagrangePolynomial,
+    SmoothingSpline,
+    SobolevRidge,
+)
 from letcc.stragglers import AtMost, ConsecutiveBlock
 
 LAMBDAS = [0.0, 1e-100, 1e-12, 1e-6, 1e-2, 1e4, np.inf]
@@ -15,6 +22,8 @@ SMOOTHERS = [
     BerrutRational(),
     LagrangePolynomial(),
     LagrangePolynomial(1),
+    FloaterHormann(1),
+    CubicBSpline(),
 ]
 
 

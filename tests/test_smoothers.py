@@ -6,11 +6,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from csaps import csaps
-from scipy.interpolate import make_smoothing_spline
+from scipy.interpolate import CubicSpline, FloaterHormannInterpolator, make_interp_spline, make_smoothing_spline
 
 from letcc.exceptions import DuplicateNodes, IllConditionedWarning, InvalidInput, TooFewReceived
 from letcc.nodes import chebyshev_first_kind, chebyshev_second_kind, equispaced
-from letcc.smoothers import BerrutRational, LagrangePolynomial, SmoothingSpline, SobolevRidge
+from letcc.smoothers import (
+    BerrutRational,
+    CubicBSpline,
+    FloaterHormann,
+    LagrangePolynomial,
+    SmoothingSpline,
+    SobolevRidge,
+)
 from tests.exact import berrut_rows
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -22,6 +29,9 @@ SMOOTHERS = [
     BerrutRational(),
     LagrangePolynomial(),
     LagrangePolynomial(1),
+    FloaterHormann(0),
+    FloaterHormann(1),
+    CubicBSpline(),
 ]
 
 every_smoother = pytest.mark.parametrize("smoother", SMOOTHERS, ids=str)
@@ -133,6 +143,125 @@ class TestBerrut:
         # D(x) = 1/(x + 1) - 1/x + 1/(x - 1) at x = 1/2 is 2/3 - 2 - 2 = -10/3
         matrix = BerrutRational().operator([0, 1, -1], [0.5])
         np.testing.assert_allclose(matrix, [[0.6, 0.6, -0.2]], rtol=1e-15)
+
+
+class TestFloaterHormann:
+    @pytest.mark.parametrize("case", cases("floater_hormann"))
+    def test_reference(self, case):
+        matrix = FloaterHormann(case["degree"]).operator(case["nodes"], case["targets"])
+        assert_within_ulps(matrix, case["rows"], 8 + case["degree"] / 2)
+
+    @pytest.mark.parametrize("n", [1, 2, 9, 64])
+    def test_of_degree_zero_it_is_berruts(self, n):
+        nodes = chebyshev_second_kind(n)
+        targets = np.concatenate([[-1.5, 0.3, 2.0], nodes, nodes + 1e-310, np.nextafter(nodes, 2)])
+        berrut = BerrutRational().operator(nodes, targets)
+        assert_within_ulps(FloaterHormann(0).operator(nodes, targets), berrut, 12)
+
+    @pytest.mark.parametrize("n", [1, 4, 60])
+    def test_of_the_highest_degree_it_is_the_polynomial(self, n):
+        nodes, targets = chebyshev_second_kind(n), [-1.0, -0.4, 0.7, 0.99]
+        polynomial = LagrangePolynomial().operator(nodes, targets)
+        assert_within_ulps(FloaterHormann(n - 1).operator(nodes, targets), polynomial, 8 + 2 * n)
+
+    @pytest.mark.parametrize("degree", [0, 1, 3, 6])
+    def test_scipys_is_the_same_function(self, degree):
+        nodes, targets = equispaced(15), np.linspace(-0.98, 0.98, 14)
+        scipys = FloaterHormannInterpolator(nodes, np.eye(15), d=degree)(targets)
+        np.testing.assert_allclose(FloaterHormann(degree).operator(nodes, targets), scipys, rtol=0, atol=1e-13)
+
+    @pytest.mark.parametrize("n", [8, 9])
+    @pytest.mark.parametrize("degree", [1, 2, 5])
+    def test_polynomials_up_to_the_degree_from_any_number_of_nodes(self, degree, n):
+        nodes, targets = np.delete(chebyshev_second_kind(n + 2), [1, 5]), np.array([-1.1, -0.35, 0.2, 0.9])
+        matrix = FloaterHormann(degree).operator(nodes, targets)
+        for power in range(degree + 1):
+            np.testing.assert_allclose(matrix @ nodes**power, targets**power, rtol=0, atol=1e-12)
+        beyond = matrix @ nodes ** (degree + 2) - targets ** (degree + 2)
+        assert np.abs(beyond).max() > 1e-4
+        if n == 9:
+            assert np.abs(BerrutRational().operator(nodes, targets) @ nodes - targets).max() > 1e-3
+
+    @pytest.mark.parametrize("degree", [0, 1, 3, 1500, 1999])
+    def test_two_thousand_nodes(self, degree):
+        # of 1500 and more the products of distances leave the range of a double
+        nodes, targets = chebyshev_second_kind(2000), np.array([-0.3, 0.12345])
+        if degree == 1500:
+            with pytest.warns(IllConditionedWarning, match=r"FloaterHormann\(degree=1500\).*Lebesgue constant"):
+                FloaterHormann(degree).operator(nodes, targets)
+            return
+        matrix = FloaterHormann(degree).operator(nodes, targets)
+        amplification = np.abs(matrix).sum(axis=1)
+        assert (np.abs(matrix.sum(axis=1) - 1) <= 1e-13 * amplification).all()
+
+    def test_beyond_the_range_of_a_double_is_an_error(self):
+        with pytest.raises(InvalidInput, match="2000 nodes has a Lebesgue constant beyond the range of a double"):
+            FloaterHormann(1990).operator(equispaced(2000), [0.999])
+
+    @pytest.mark.parametrize("degree", [-1, 1.5, 2.0, "two", None])
+    def test_bad_degree_is_named(self, degree):
+        with pytest.raises(InvalidInput, match=re.escape(str(degree))):
+            FloaterHormann(degree)
+
+    def test_fewer_nodes_than_a_degree_needs(self):
+        assert FloaterHormann(3).min_nodes == 4
+        with pytest.raises(TooFewReceived, match="at least 4 nodes, not 3"):
+            FloaterHormann(3).operator([0, 0.5, 1], [0.2])
+
+    def test_equal_degrees_make_equal_smoothers(self):
+        assert FloaterHormann(3) == FloaterHormann(np.int8(3)) != FloaterHormann(2)
+        assert len({FloaterHormann(3), FloaterHormann(np.int64(3))}) == 1
+
+
+class TestCubicBSpline:
+    @pytest.mark.parametrize("case", cases("not_a_knot_spline"))
+    def test_reference(self, case):
+        matrix = CubicBSpline().operator(case["nodes"], case["targets"])
+        sizes = np.abs(case["rows"]).sum(axis=1, keepdims=True)
+        # where two nodes are 1e-7 apart, as many digits are lost as by SciPy
+        tolerance = 1e-8 if case["family"] == "random_with_near_pair" else 2e-15
+        assert np.max(np.abs(matrix - case["rows"]) / sizes) <= tolerance
+
+    @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 30])
+    def test_scipys_is_the_same_function(self, n):
+        nodes = np.sort(np.random.default_rng(n).permutation(equispaced(50))[:n])
+        targets = np.concatenate([np.linspace(-1.2, 1.2, 14), nodes])
+        matrix = CubicBSpline().operator(nodes, targets)
+        sizes = np.abs(matrix).sum(axis=1, keepdims=True)
+        bspline = make_interp_spline(nodes, np.eye(n), k=min(3, n - 1))(targets)
+        np.testing.assert_allclose(matrix / sizes, bspline / sizes, rtol=0, atol=1e-14)
+        if n > 2:
+            np.testing.assert_allclose(matrix / sizes, CubicSpline(nodes, np.eye(n))(targets) / sizes, atol=1e-12)
+
+    def test_one_to_four_nodes_give_their_polynomial(self):
+        targets = [-3, 0.5, 0.3, 4]
+        for nodes in ([0.3], [1, -1], [0.3, -1, 1], [0.3, -1, 1, 0]):
+            polynomial = LagrangePolynomial().operator(nodes, targets)
+            np.testing.assert_allclose(CubicBSpline().operator(nodes, targets), polynomial, rtol=1e-13, atol=1e-13)
+
+    @pytest.mark.parametrize("n", [4, 9, 30])
+    def test_cubic_polynomials_are_reproduced_inside_and_outside(self, n):
+        nodes, targets = chebyshev_first_kind(n), np.array([-1.1, -1.0, -0.3, 0.99, 1.1])
+        matrix = CubicBSpline().operator(nodes, targets)
+        sizes = np.abs(matrix).sum(axis=1)
+        for power in range(4):
+            assert (np.abs(matrix @ nodes**power - targets**power) <= 1e-14 * sizes).all()
+        assert np.abs(matrix @ nodes**4 - targets**4).max() > 1e-6
+
+    def test_nodes_are_hit_exactly(self):
+        nodes = chebyshev_second_kind(50)
+        np.testing.assert_array_equal(CubicBSpline().operator(nodes, nodes), np.eye(50))
+
+    @pytest.mark.parametrize("gap", [1e-310, 5e-324])
+    def test_gaps_beyond_double_precision_are_an_error(self, gap):
+        for nodes in ([-1.0, 0.0, gap, 1.0], [0, gap, 2 * gap, 3 * gap, 4 * gap, 5 * gap]):
+            with pytest.raises(InvalidInput, match=f"double precision.*{gap:.1e} apart"):
+                CubicBSpline().operator(nodes, [0.5])
+
+    def test_a_hundred_thousand_nodes_take_no_square_matrix(self):
+        nodes, targets = equispaced(100_000), np.array([-1.0, 1 / 3, 0.99])
+        matrix = CubicBSpline().operator(nodes, targets)
+        np.testing.assert_allclose(matrix @ nodes**3, targets**3, rtol=0, atol=1e-11)
 
 
 class TestLagrange:

@@ -44,6 +44,8 @@ class CubicBSpline(AbstractLinearSmoother):
         knots = np.concatenate([[nodes[0]] * (degree + 1), nodes[2:-2], [nodes[-1]] * (degree + 1)])
         design = BSpline.design_matrix(np.concatenate([nodes, targets]), knots, degree, extrapolate=True)
         at_nodes = design[:n].tocoo()
+        if not np.isfinite(at_nodes.data).all():  # gaps that underflow; the caller names them
+            return np.full((k, n), np.nan)
         equations = np.zeros((3 * _BAND + 1, n))  # LAPACK's band of the transpose, with room for pivoting
         within = at_nodes.data != 0
         node, spline = at_nodes.row[within], at_nodes.col[within]

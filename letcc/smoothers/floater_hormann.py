@@ -34,7 +34,9 @@ class FloaterHormann(AbstractLinearSmoother):
     ----------
     degree : int
         d, of the local polynomials. As many nodes as determine one of them, d + 1, are needed, and from these
-        alone it is `LagrangePolynomial()`. 3 or so is usual: the Lebesgue constant on even nodes doubles with each one.
+        alone it is `LagrangePolynomial()`. Degree 1 has a Lebesgue constant below 10 on a thousand Chebyshev or even
+        points; 3 has 9 on even ones, but 4e4 on Chebyshev points, where the narrow gaps at the ends weigh heavily in
+        the middle: higher degrees are for even points.
 
     Raises
     ------
@@ -83,6 +85,8 @@ class FloaterHormann(AbstractLinearSmoother):
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
         n, k = nodes.size, targets.size
+        if n == 1:  # to the last bit
+            return np.ones((k, 1))
         rows = np.empty((k, n))
         weights, exponents = _weights(nodes, self.degree)
         at_once = max(1, _FLOATS // n)  # rows that fit the cache
@@ -109,9 +113,7 @@ def _weights(nodes: FloatArray, degree: int) -> tuple[FloatArray, Exponents]:
     return weights, largest[:, 0]
 
 
-def _rows(
-    nodes: FloatArray, targets: FloatArray, degree: int, weights: FloatArray, exponents: Exponents
-) -> FloatArray:
+def _rows(nodes: FloatArray, targets: FloatArray, degree: int, weights: FloatArray, exponents: Exponents) -> FloatArray:
     """Rows for targets of shape (k, 1)."""
     n, pieces = nodes.size, nodes.size - degree
     distances = targets - nodes

@@ -14,11 +14,13 @@ from letcc import CodedScheme
 from letcc.smoothers import (
     AbstractLinearSmoother,
     BerrutRational,
+    CubicBSpline,
+    FloaterHormann,
     LagrangePolynomial,
     SmoothingSpline,
     SobolevRidge,
 )
-from tests.exact import berrut_rows, shows_pole
+from tests.exact import berrut_rows, floater_hormann_rows, shows_pole
 from tests.strategies import point_sets, received_sets, targets_near, values
 
 LAMBDAS = [0.0, 1e-320, 1e-100, 1e-14, 1e-7, 1e-3, 1.0, 1e5, 1e14, 1e300, math.inf]
@@ -75,11 +77,23 @@ def polynomial(degree=None):
     )
 
 
+def floater_hormann(degree):
+    return Subject(
+        FloaterHormann(degree),
+        lines=lambda n: n >= 2 and (degree > 0 or n % 2 == 0),
+        interpolates=True,
+        points=point_sets(min_size=degree + 1, steps=100),
+    )
+
+
 SMOOTHERS = [
     *map(spline, LAMBDAS),
     *(sobolev(length, smoothing) for length in (0.2, 3.0) for smoothing in (0.0, 1e-6, 1e-1)),
     Subject(BerrutRational(), lines=lambda n: n % 2 == 0, interpolates=True),
     *map(polynomial, (None, 0, 1, 3)),
+    *map(floater_hormann, (0, 1, 3)),
+    # gaps of one size to 1:40, or digits are lost
+    Subject(CubicBSpline(), interpolates=True, points=point_sets(max_size=10, steps=20)),
 ]
 
 every_smoother = pytest.mark.parametrize("subject", SMOOTHERS, ids=str)
@@ -247,6 +261,16 @@ class TestSmoothing:
         )
         assert near <= 1e-3 * lebesgue(limit).max()
         assert nearer <= 0.02 * near + 1e-9 * lebesgue(limit).max()
+
+
+class TestFloaterHormann:
+    @given(st.data())
+    def test_every_entry_is_right_to_a_few_ulps(self, data):
+        nodes = np.sort(data.draw(point_sets(steps=100)))
+        degree = data.draw(st.integers(0, nodes.size - 1))
+        targets = data.draw(targets_near(nodes))
+        matrix, expected = FloaterHormann(degree).operator(nodes, targets), floater_hormann_rows(nodes, degree, targets)
+        assert (np.abs(matrix - expected) <= 12 * np.spacing(np.abs(expected))).all()
 
 
 class TestBerrut:

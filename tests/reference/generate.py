@@ -179,6 +179,26 @@ def operators():
             fit = {"length_scale": length_scale, "smoothing": smoothing}
             fits.append(fit | {"expected": floats(high_precision.sobolev_ridge(**case, **fit))})
         found["sobolev_ridge"].append(case | {"fits": fits})
+    return found | local_polynomials()
+
+
+def local_polynomials():
+    """Rows of the interpolants made of polynomials through neighbours."""
+    rng = np.random.Generator(np.random.PCG64(2))
+    families = ("chebyshev", "equispaced", "equispaced_with_gaps", "chebyshev_with_lost_ends")
+    recipes = [(family, 5, (0, 4)) for family in families]
+    recipes += [(family, 12, (1, 2, 3)) for family in (*families, "random_with_near_pair")]
+    recipes += [(family, 40, (3,)) for family in families[:3]] + [("chebyshev_with_lost_ends", 40, (3, 12))]
+    found = {"floater_hormann": [], "not_a_knot_spline": []}
+    for family, n, degrees in recipes:
+        nodes = cases.FAMILIES[family](n, rng)
+        case = {"family": family, "nodes": nodes.tolist(), "targets": [*hits_and_misses(nodes), -1.1]}
+        arrays = {"nodes": case["nodes"], "targets": case["targets"]}
+        for degree in degrees:
+            rows = table(high_precision.floater_hormann_operator(**arrays, degree=degree))
+            found["floater_hormann"].append(case | {"degree": degree, "rows": rows})
+        rows = table(high_precision.not_a_knot_spline_operator(**arrays))
+        found["not_a_knot_spline"].append(case | {"rows": rows})
     return found
 
 

@@ -8,7 +8,7 @@ Nodes are distinct and come in any order; the columns of every matrix keep that 
 from bisect import bisect_right
 from itertools import pairwise
 
-from mpmath import chop, eigsy, exp, fdot, fsum, inf, isinf, log10, lu_solve, matrix, mpf, sqrt, workdps
+from mpmath import chop, eigsy, exp, fdot, fprod, fsum, inf, isinf, log10, lu_solve, matrix, mpf, sqrt, workdps
 
 DIGITS = 60
 # cancellation in polynomials, kernels and Peano sums takes some 20 digits of these in the stored cases
@@ -94,6 +94,76 @@ def berrut_operator(nodes, targets):
                 row = [term / denominator for term in terms]
             rows.append(_scatter(row, order))
     return rows
+
+
+def floater_hormann_operator(nodes, degree, targets):
+    """Rows of Floater and Hormann's rational interpolant: polynomials through neighbours, blended.
+
+    Over the sorted nodes, ``sum lambda_i p_i / sum lambda_i`` with p_i the polynomial through degree + 1 nodes from
+    the i-th on and ``lambda_i(t) = (-1)^i / prod (t - x_j)`` over the same nodes.
+
+    Parameters
+    ----------
+    nodes : sequence of float, shape (n,)
+    degree : int
+        At most n - 1.
+    targets : sequence of float, shape (m,)
+
+    Returns
+    -------
+    list of list of mpf, shape (m, n)
+        A target that equals a node gives that node's unit vector.
+    """
+    n = len(nodes)
+    order = sorted(range(n), key=nodes.__getitem__)
+    with workdps(DIGITS + GUARD):
+        ordered = [mpf(nodes[j]) for j in order]
+        rows = []
+        for t in map(mpf, targets):
+            if t in ordered:
+                row = [mpf(x == t) for x in ordered]
+            else:
+                numerator, denominator = [mpf(0)] * n, mpf(0)
+                for first in range(n - degree):
+                    local = range(first, first + degree + 1)
+                    blending = (-1) ** first / fprod(t - ordered[j] for j in local)
+                    denominator += blending
+                    for j in local:
+                        others = [ordered[k] for k in local if k != j]
+                        numerator[j] += blending * fprod((t - x) / (ordered[j] - x) for x in others)
+                row = [entry / denominator for entry in numerator]
+            rows.append(_scatter(row, order))
+    return rows
+
+
+def not_a_knot_spline_operator(nodes, targets):
+    """Rows of the cubic spline whose knots are the inner nodes but the first and the last of them.
+
+    In the basis of powers and truncated powers, whose outermost polynomials go on outside the nodes. Four nodes
+    or fewer give their polynomial.
+
+    Parameters
+    ----------
+    nodes : sequence of float, shape (n,)
+        Solved densely: some tens of nodes.
+    targets : sequence of float, shape (m,)
+
+    Returns
+    -------
+    list of list of mpf, shape (m, n)
+    """
+    order = sorted(range(len(nodes)), key=nodes.__getitem__)
+    with workdps(DIGITS + GUARD):
+        ordered = [mpf(nodes[j]) for j in order]
+        powers = range(min(4, len(nodes)))
+
+        def basis(t):
+            return [t**power for power in powers] + [max(t - knot, mpf(0)) ** 3 for knot in ordered[2:-2]]
+
+        transposed = matrix([basis(x) for x in ordered]).T
+        rows = [list(lu_solve(transposed, matrix(basis(mpf(t))))) for t in targets]
+        # of an entry that vanishes, rounding is all that is left
+        return [_scatter(chop(row, tol=mpf(10) ** -DIGITS), order) for row in rows]
 
 
 def lagrange_operator(nodes, targets):
