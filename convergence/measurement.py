@@ -11,13 +11,17 @@ from convergence.problems import Problem, zoo
 from letcc import CodedScheme
 from letcc.stragglers import AtMost, ConsecutiveBlock
 from theory.cells import run_cells
-from theory.certification import cells_of, claim_row, fit_sweep, judge_rates
+from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS, Claim
+from theory.evidence import CURVES, Scope, WorstBlocks
+from theory.evidence.fits import fit_sweep
 from theory.store import provenance, write_table
 
 YARDSTICK = "edge"  # smoother functions converge faster than any claim, so that they verify none
 RANDOM_SETS = 200
 NOISE_DRAWS = 5000  # for one received set; shared out where there are hundreds
+SCOPE = Scope(max_n=2048)
+MOST_WORKERS = 1024  # where some are lost, each block is decoded from
 PROBLEMS = ("smooth", "oscillating", "edge", "edge-between", "vector")
 
 
@@ -85,9 +89,11 @@ def _cells(claims: list[Claim], seed: int) -> list[Cell]:
     return [
         Cell(claim.id, problem, model, point.sweep, point.num_workers, point.num_data, point.stragglers, seed)
         for claim in claims
-        for problem in ([YARDSTICK] if claim.control else PROBLEMS)
+        if claim.evidence and not claim.shares
+        for problem in PROBLEMS
         for model in ("consecutive", "random")
-        for point in cells_of(claim)
+        for point in claim.evidence.cells(claim, SCOPE)
+        if point.sweep in ("N", "S", *CURVES) and not (point.stragglers and point.num_workers > MOST_WORKERS)
         if model == "consecutive" or point.stragglers  # nothing is random where nobody is lost
     ]
 
@@ -109,7 +115,7 @@ def measure_claims(seed: int, jobs: int, out: Path) -> list[dict[str, Any]]:
         One row for each claim, see `theory.certification.claim_row`: judged on the yardstick problem with the worst
         consecutive block.
     """
-    claims = [claim for claim in CLAIMS if claim.exponent_n is not None]
+    claims = [claim for claim in CLAIMS if isinstance(claim.evidence, WorstBlocks)]
     table = pd.DataFrame(run_cells(measure, _cells(claims, seed), jobs, "measuring"))
     origin = provenance(
         {"program": "convergence", "problems": PROBLEMS, "draws": NOISE_DRAWS, "sets": RANDOM_SETS}, seed
@@ -131,6 +137,7 @@ def _slopes(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _row(claim: Claim, table: pd.DataFrame) -> dict[str, Any]:
-    judged = table.query("claim == @claim.id and problem == @YARDSTICK and model == 'consecutive'").to_dict("records")
-    verdict, exponents = judge_rates(claim, judged)
+    assert claim.evidence is not None
+    cells = table.query("claim == @claim.examined_as and problem == @YARDSTICK and model == 'consecutive'")
+    verdict, exponents = claim.evidence.judge(claim, cells.to_dict("records"))
     return claim_row(claim, verdict, measured=exponents)

@@ -14,8 +14,9 @@ from convergence.measurement import measure_claims
 from convergence.networks.images import load_images
 from convergence.table1 import DATA, STRAGGLERS, TRIALS, WORKERS, measure_network
 from letcc.rates import Verdict
-from theory.certification import certify_claims, claim_row
+from theory.certification import certify_all, claim_row
 from theory.claims import CLAIMS, Claim
+from theory.evidence import Scope
 from theory.report import console, exit_status, print_verdicts
 from theory.store import provenance, write_rows
 
@@ -85,7 +86,7 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path) -> int:
     """
     output = console()
     images = images_used(data_root)
-    certified = certify_claims(jobs, out)
+    certified = certify_all(Scope(seed=seed), jobs, out)
     rows = join(certified, measure(images, data_root, seed, jobs, out, output))
     write_rows(out / "verdicts.json", rows, provenance({"program": "verify"} | images, seed))
     print_verdicts(rows, output)

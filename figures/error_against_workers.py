@@ -46,7 +46,7 @@ def draw(results: Results) -> Figure:
             axis.set_ylim(bottom=axis.get_ylim()[0] / 3)  # room for the legend
             axis.legend(loc="lower left")
     for axis, claims in zip(axes[-1], _COLUMNS.values(), strict=True):
-        workers = sorted({n for claim in claims for n in BY_ID[claim].design.workers})
+        workers = sorted(set(tables["certified"].query("claim in @claims.keys()").num_workers))
         axis.set_xticks(workers, [str(n) for n in workers])
         axis.minorticks_off()
         axis.set_xlim(right=workers[-1] * 1.5)  # room for the claimed exponents
@@ -62,7 +62,7 @@ def _curve(axis: Axes, points: pd.DataFrame, claim: str, label: str, look: str) 
     # curves of different noise are comparable in units of its variance
     error = points.error.to_numpy() / (BY_ID[claim].noise_std or 1.0) ** 2
     axis.plot(workers, error, label=label, **LOOK[look])
-    exponent = BY_ID[claim].exponent_n
+    exponent = BY_ID[claim].exponents["N"]
     claimed = 1.7 * error[-1] * (workers / workers[-1]) ** float(exponent)
     color = LOOK[look]["color"]
     axis.plot(workers, claimed, **CLAIMED | {"color": color})

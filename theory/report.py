@@ -46,8 +46,8 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
         table.add_row(
             f"[bold]{claim.id}[/]" if narrow else f"[bold]{claim.id}[/]\n{claim.statement}",
             *([] if narrow else source),
-            *(_evidence(row[key]) for key in ("predicted", "certified", "measured")),
-            _verdict(row),
+            *("\n".join(evidence_lines(row[key])) or "-" for key in ("predicted", "certified", "measured")),
+            print_verdict(row),
         )
     output.print(table)
     expected = sum(row["verdict"] == row["expected"] for row in rows)
@@ -61,16 +61,48 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
     )
 
 
-def _verdict(row: dict[str, Any]) -> str:
+def print_verdict(row: dict[str, Any]) -> str:
+    """A verdict with rich's markup, and what was expected where it is another.
+
+    Parameters
+    ----------
+    row : dict
+
+    Returns
+    -------
+    str
+    """
     if row["verdict"] == row["expected"]:
         return f"[green]{row['verdict']}[/]"
+    if _awaits_measurement(row):
+        return "measured only"
     return f"[bold red]{row['verdict']}\nexpected: {row['expected']}[/]"
 
 
-def _evidence(evidence: dict[str, Any] | None) -> str:
-    if not evidence:
-        return "-"
-    return "\n".join(f"{name}: {_number(value)}" for name, value in evidence.items())
+def _awaits_measurement(row: dict[str, Any]) -> bool:
+    return BY_ID[row["claim"]].evidence is None and row["measured"] is None
+
+
+def evidence_lines(evidence: dict[str, Any] | None, *, everything: bool = False) -> list[str]:
+    """Evidence as text.
+
+    Parameters
+    ----------
+    evidence : dict or None
+        Exponents, numbers and texts by name.
+    everything : bool
+        Also what the verdict does not rest on.
+
+    Returns
+    -------
+    list of str
+    """
+    shown = {
+        name: value
+        for name, value in (evidence or {}).items()
+        if everything or not (isinstance(value, str) or (isinstance(value, dict) and not value.get("judged", True)))
+    }
+    return [f"{name}: {_number(value)}" for name, value in shown.items()]
 
 
 def _number(value: Any) -> str:
@@ -96,6 +128,7 @@ def exit_status(rows: list[dict[str, Any]], *, partial: bool = False) -> int:
     int
         0 where every verdict is the expected one and every control is refuted, else 1.
     """
+    rows = [row for row in rows if not _awaits_measurement(row)]
     if partial:
         rows = [row for row in rows if row["verdict"] != Verdict.INCONCLUSIVE]
     surviving = any(row["control"] and row["verdict"] != Verdict.REFUTED for row in rows)

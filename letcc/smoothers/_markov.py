@@ -103,6 +103,11 @@ class MarkovSystem:
             coupling[:, 0], coupling[:, 1] = -shear * prior.pull[0], -moment * prior.pull[1]
             self._mean = coupling.ravel(), self._solve(coupling.reshape(1, -1).astype(complex))[0].real
 
+    @property
+    def stored(self) -> int:
+        """Numbers in the factors."""
+        return self._factors.size + self._pivots.size
+
     def _solve(self, pairs: ComplexArray, shares: ComplexArray | None = None) -> ComplexArray:
         """Solve for real right-hand sides, two of them travelling as one complex one; shape (pairs, 4 n).
 

@@ -66,6 +66,21 @@ class SmoothingSpline(AbstractLinearSmoother):
         """Whether the smoothing is a number."""
         return not isinstance(self.smoothing, str)
 
+    def stored(self, nodes: FloatArray) -> int:
+        """How many numbers the factored system of an operator holds, by counting them.
+
+        Parameters
+        ----------
+        nodes : ndarray, shape (n,)
+            Ascending, n >= 3, for a smoothing above 0.
+
+        Returns
+        -------
+        int
+        """
+        theta = nodes.size * float(self.smoothing)
+        return MarkovSystem(_prior(np.diff(nodes)), theta, nodes[-1] - nodes[0]).stored
+
     def _resolve(self, nodes: FloatArray, values: FloatArray) -> "SmoothingSpline":
         rule = self.smoothing
         assert isinstance(rule, str)

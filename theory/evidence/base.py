@@ -1,0 +1,156 @@
+"""What every kind of evidence has in common: a grid of cells, a number for each, a verdict on them."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from letcc.exceptions import InvalidInput
+from letcc.rates import Verdict
+from letcc.scheme import PointFamily
+
+if TYPE_CHECKING:
+    from theory.claims import Claim
+
+Row = dict[str, Any]
+
+_COPIES = 12  # how many arrays of the size of a decoding matrix a certificate holds at its peak
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much is examined.
+
+    Attributes
+    ----------
+    max_n : int
+        Grids that double N go on to here.
+    full : bool
+        Every block of stragglers at every N, where else a rule picks some.
+    seed : int
+        Of what is sampled.
+    """
+
+    max_n: int = 4096
+    full: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of a claim's grid.
+
+    Attributes
+    ----------
+    claim : str
+    sweep : str
+        What runs, such as "N" or "S", or which part of the evidence the cell belongs to.
+    num_workers, num_data, stragglers : int
+        N, K and S.
+    parameter : float
+        What else the kind of evidence needs: lambda_e, a degree, a number of adversaries. 0 where nothing.
+    points : {"chebyshev", "equispaced"}
+    full : bool
+        See `Scope`.
+    seed : int
+    """
+
+    claim: str
+    sweep: str
+    num_workers: int
+    num_data: int
+    stragglers: int = 0
+    parameter: float = 0.0
+    points: PointFamily = "chebyshev"
+    full: bool = False
+    seed: int = 0
+
+
+class AbstractEvidence(ABC):
+    """One way of examining a claim; a concrete one is a frozen dataclass that holds the grid."""
+
+    @abstractmethod
+    def cells(self, claim: "Claim", scope: Scope) -> list[Cell]:
+        """The grid of a claim.
+
+        Parameters
+        ----------
+        claim : Claim
+        scope : Scope
+
+        Returns
+        -------
+        list of Cell
+        """
+
+    @abstractmethod
+    def examine(self, claim: "Claim", cell: Cell) -> Row:
+        """The exact numbers of one cell.
+
+        Parameters
+        ----------
+        claim : Claim
+        cell : Cell
+
+        Returns
+        -------
+        dict
+            Numbers by name, without the cell's own fields; `error` is what the claim bounds.
+        """
+
+    @abstractmethod
+    def judge(self, claim: "Claim", table: list[Row]) -> tuple[Verdict, dict[str, Any]]:
+        """Hold a claim against a table.
+
+        Parameters
+        ----------
+        claim : Claim
+        table : list of dict
+            Its cells with their numbers.
+
+        Returns
+        -------
+        verdict : Verdict
+            As strong as the weakest of its parts.
+        evidence : dict
+            Exponents and numbers by name, as plain data.
+        """
+
+    @final
+    def memory(self, claim: "Claim", scope: Scope) -> int:
+        """Bytes that the largest cell needs, about.
+
+        Parameters
+        ----------
+        claim : Claim
+        scope : Scope
+
+        Returns
+        -------
+        int
+        """
+        return max((8 * _COPIES * cell.num_workers * cell.num_data for cell in self.cells(claim, scope)), default=0)
+
+
+def doubling(start: int, stop: int) -> list[int]:
+    """A grid of N: every double of the first up to the last.
+
+    Parameters
+    ----------
+    start, stop : int
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer than four.
+    """
+    grid = []
+    while start <= stop:
+        grid.append(start)
+        start *= 2
+    if len(grid) < 4:
+        raise InvalidInput(f"max_n is {stop}: a slope needs four doublings from {grid[0] if grid else start} on")
+    return grid

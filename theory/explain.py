@@ -1,0 +1,109 @@
+"""One claim in full: what it says, whether it is met here, what was found, and how to find it again."""
+
+from difflib import get_close_matches
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from letcc.exceptions import InvalidInput
+from theory.claims import BY_ID, Claim
+from theory.evidence import Scope
+from theory.report import evidence_lines, print_verdict
+
+_FIELDS = ("claim", "points", "full", "seed")  # of every cell alike, or said elsewhere
+
+
+def find_claim(name: str) -> Claim:
+    """The claim of an id.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    Claim
+
+    Raises
+    ------
+    InvalidInput
+        If there is none; the message suggests the nearest.
+    """
+    if name in BY_ID:
+        return BY_ID[name]
+    near = get_close_matches(name, BY_ID, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"the claims are {', '.join(BY_ID)}"
+    raise InvalidInput(f"there is no claim {name!r}: {hint}")
+
+
+def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, output: Console) -> None:
+    """Print everything about one claim.
+
+    Parameters
+    ----------
+    row : dict
+        Its verdict, see `theory.certification.claim_row`.
+    table : list of dict
+        Its cells.
+    scope : Scope
+        What was examined.
+    output : rich.console.Console
+    """
+    claim = BY_ID[row["claim"]]
+    output.print(f"[bold]{claim.id}[/]{'  (negative control)' if claim.control else ''}")
+    output.print(claim.statement, soft_wrap=True)
+    facts = {
+        "source": f"{claim.citation} ({claim.provenance})",
+        "superseded by": claim.superseded_by,
+        "quantity": claim.quantity,
+        "stragglers": claim.stragglers,
+        "lambda_d": claim.smoothing.formula if claim.method == "letcc" else "",
+        "noise": f"sigma = {claim.noise_std:g}" if claim.noise_std else "",
+        "judged on the cells of": claim.shares,
+    }
+    output.print("\n".join(f"{name}: {fact}" for name, fact in facts.items() if fact), soft_wrap=True, highlight=False)
+    output.print("\n[bold]Assumptions[/]")
+    for assumption in claim.assumptions:
+        met, why = assumption.check(claim)
+        output.print(f"- {assumption.statement}", soft_wrap=True, highlight=False)
+        output.print(f"  {'met' if met else 'NOT met'}: {why}", soft_wrap=True, highlight=False)
+    if table:
+        output.print()
+        _print_cells(table, output)
+    else:
+        output.print("\nIt is not certified, only measured: python -m convergence", soft_wrap=True)
+    predicted = ", ".join(f"{name}: {value:.4g}" for name, value in row["predicted"].items())
+    output.print(f"[bold]Predicted[/]  {predicted or 'no exponent'}", highlight=False)
+    output.print("[bold]Found[/]", highlight=False)
+    output.print("\n".join(f"  {line}" for line in evidence_lines(row["certified"], everything=True)) or "  nothing")
+    output.print(f"[bold]Verdict[/]  {print_verdict(row)} (recorded: {claim.expected})", highlight=False)
+    options = "".join(
+        f" --{name.replace('_', '-')} {value}"
+        for name, value in (("max_n", scope.max_n), ("seed", scope.seed))
+        if value != getattr(Scope(), name)
+    )
+    full = " --full" if scope.full else ""
+    output.print(f"\nAgain: python -m theory --claim {claim.id}{options}{full}", soft_wrap=True, highlight=False)
+
+
+def _print_cells(cells: list[dict[str, Any]], output: Console) -> None:
+    varying = [
+        name
+        for name in dict.fromkeys(name for cell in cells for name in cell)
+        if name not in _FIELDS and (name == "sweep" or any(cell.get(name) for cell in cells))
+    ]
+    table = Table(box=SIMPLE_HEAD)
+    for name in varying:
+        table.add_column(name.replace("_", " "), justify="left" if name == "sweep" else "right")
+    for cell in cells:
+        table.add_row(*(_text(cell, name) for name in varying))
+    output.print(table)
+
+
+def _text(cell: dict[str, Any], name: str) -> str:
+    value = cell.get(name)
+    if name == "sweep" and cell["points"] not in str(value) and cell["points"] != "chebyshev":
+        return f"{value}, {cell['points']}"
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
