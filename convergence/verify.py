@@ -110,7 +110,8 @@ def join(certified: list[dict[str, Any]], measured: list[dict[str, Any]]) -> lis
         In the order of the registry. The certificate decides where there is one, since it is exact over the whole
         ball; a measured refutation overrules it, since one function is enough.
     """
-    exact, seen = ({row["claim"]: row for row in evidence} for evidence in (certified, measured))
+    exact = {row["claim"]: row for row in certified if row["certified"]}
+    seen = {row["claim"]: row for row in measured}
     return [_joined(claim, exact.get(claim.id), seen.get(claim.id)) for claim in CLAIMS if claim.id in exact | seen]
 
 

@@ -4,12 +4,12 @@ from types import ModuleType
 
 import typer
 
-from figures import error_against_workers
+from figures import error_against_workers, extremal_function
 from figures.results import MissingResult, Results
 from figures.style import save, style
 from theory.options import RESULTS, Out
 
-FIGURES: tuple[ModuleType, ...] = (error_against_workers,)
+FIGURES: tuple[ModuleType, ...] = (error_against_workers, extremal_function)
 
 
 def main(out: Out = RESULTS) -> None:
