@@ -31,7 +31,7 @@ class CubicBSpline(AbstractLinearSmoother):
     The B-splines are SciPy's, ``BSpline.design_matrix``. Their banded equations are solved against the targets instead
     of the unit vectors of the values, which gives ``make_interp_spline`` of the identity in time and memory linear in
     n. A row is right to rounding of its sum of sizes where neighbouring gaps are alike, as on Chebyshev or even points
-    with blocks lost; where one is g times narrower than its neighbours, up to g times that is lost.
+    with blocks lost; where one is g times narrower than its neighbours, some g times that is lost.
     """
 
     def _sorted_operator(self, nodes: FloatArray, targets: FloatArray) -> FloatArray:
