@@ -3,6 +3,7 @@
 from letcc import exceptions, metrics, nodes, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
+from letcc.optimum import optimal_squared_bias
 from letcc.scheme import CodedScheme
 
 
@@ -23,6 +24,7 @@ __all__ = [
     "exceptions",
     "metrics",
     "nodes",
+    "optimal_squared_bias",
     "smoothers",
     "stragglers",
 ]
