@@ -3,6 +3,7 @@
 from letcc import exceptions, metrics, nodes, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
+from letcc.certify_rates import RateReport, certify_rates
 from letcc.optimum import optimal_squared_bias
 from letcc.scheme import CodedScheme
 
@@ -19,8 +20,10 @@ __all__ = [
     "Certificate",
     "Certificates",
     "CodedScheme",
+    "RateReport",
     "certify",
     "certify_many",
+    "certify_rates",
     "exceptions",
     "metrics",
     "nodes",
