@@ -11,6 +11,7 @@ from theory.claims import BY_ID
 
 _WIDTH = 140
 _NARROW = 120  # terminals narrower than this get the numbers only
+_LONGEST = max(map(len, BY_ID))
 
 
 def console() -> Console:
@@ -38,7 +39,7 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
     for column in ("claim", "source", "predicted", "certified", "measured", "verdict"):
         if column != "source" or not narrow:
             table.add_column(
-                column, no_wrap=column not in ("claim", "source"), min_width=20 if column == "claim" else 9
+                column, no_wrap=column not in ("claim", "source"), min_width=_LONGEST if column == "claim" else 9
             )
     for row in rows:
         claim = BY_ID[row["claim"]]
