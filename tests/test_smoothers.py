@@ -24,6 +24,7 @@ SMOOTHERS = [
     LagrangePolynomial(1),
 ]
 
+pytestmark = pytest.mark.usefixtures("both_ways")
 every_smoother = pytest.mark.parametrize("smoother", SMOOTHERS, ids=str)
 
 

@@ -125,7 +125,7 @@ def _spline(nodes: FloatArray, theta: float, targets: FloatArray, rows: FloatArr
 @_jit(types.void(_SETS, _POINTS, _OUT, _WORK))
 def _interpolation(nodes: FloatArray, targets: FloatArray, rows: FloatArray, work: FloatArray) -> None:
     n = nodes.shape[1]
-    # z, the second derivatives' part of a row: factors from z above to z, from z below to z; slopes per z on either side
+    # z is a row's coefficient of a second derivative; factors to it from the next above and below, slopes for each z
     down, up, below, above = work[0], work[1], work[2], work[3]
     down[0] = below[0] = up[n - 1] = above[n - 1] = 0
     for b in range(nodes.shape[0]):
