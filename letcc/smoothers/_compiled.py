@@ -20,6 +20,7 @@ if numba.config.DISABLE_JIT:
 
 _POINTS = types.Array(types.float64, 1, "C", readonly=True)  # arrays that can be written to pass, too
 _SETS = types.Array(types.float64, 2, "C", readonly=True)
+_BLOCK = 4096  # nodes that all targets pass in turn: their steps stay in the cache
 _OUT = types.float64[:, :, ::1]
 _WORK = types.float64[:, ::1]
 
@@ -79,6 +80,7 @@ def _spline(nodes: FloatArray, theta: float, targets: FloatArray, rows: FloatArr
     # information from below and above; the steps down and up across the gap from each node to the next; its bridge
     below, above, down, up, bridge = work[:, :4], work[:, 4:8], work[:, 8:12], work[:, 12:16], work[:, 16:]
     above[n - 1] = 0
+    at, low, high = np.empty(targets.size, np.intp), np.empty((targets.size, 2)), np.empty((targets.size, 2))
     for b in range(nodes.shape[0]):
         extent = nodes[b, n - 1] - nodes[b, 0]
         if not (1e-40 < extent < 1e40 and theta >= 1e-100 * extent**3):
@@ -112,13 +114,21 @@ def _spline(nodes: FloatArray, theta: float, targets: FloatArray, rows: FloatArr
                 t21 * right_g + t22 * right_v - q12 * g + q22 * v,
             )
             rows[b, k, left], rows[b, k, left + 1] = g, right_g
-            for i in range(left - 1, -1, -1):
-                g, v = down[i, 0] * g - down[i, 1] * v, down[i, 2] * g + down[i, 3] * v
-                rows[b, k, i] = g
-            g, v = right_g, -right_v  # mirrored
-            for i in range(left + 1, n - 1):
-                g, v = up[i, 0] * g - up[i, 1] * v, up[i, 2] * g + up[i, 3] * v
-                rows[b, k, i + 1] = g
+            at[k], low[k, 0], low[k, 1], high[k, 0], high[k, 1] = left, g, v, right_g, -right_v  # mirrored
+        for stop in range(n - 1, 0, -_BLOCK):
+            for k in range(targets.size):
+                g, v = low[k, 0], low[k, 1]
+                for i in range(min(at[k], stop) - 1, max(stop - _BLOCK, 0) - 1, -1):
+                    g, v = down[i, 0] * g - down[i, 1] * v, down[i, 2] * g + down[i, 3] * v
+                    rows[b, k, i] = g
+                low[k, 0], low[k, 1] = g, v
+        for start in range(0, n - 1, _BLOCK):
+            for k in range(targets.size):
+                g, v = high[k, 0], high[k, 1]
+                for i in range(max(at[k] + 1, start), min(start + _BLOCK, n - 1)):
+                    g, v = up[i, 0] * g - up[i, 1] * v, up[i, 2] * g + up[i, 3] * v
+                    rows[b, k, i + 1] = g
+                high[k, 0], high[k, 1] = g, v
     return True
 
 
