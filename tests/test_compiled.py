@@ -32,7 +32,7 @@ def run(code, *flags, path=ROOT, **variables):
     finished = subprocess.run(
         [sys.executable, *flags, "-c", code],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{ROOT}", **variables},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(path), str(ROOT), *sys.path]), **variables},
         capture_output=True,
         text=True,
         check=False,

@@ -20,9 +20,8 @@ if numba.config.DISABLE_JIT:
 
 _POINTS = types.Array(types.float64, 1, "C", readonly=True)  # arrays that can be written to pass, too
 _SETS = types.Array(types.float64, 2, "C", readonly=True)
-_BLOCK = 4096  # nodes that all targets pass in turn: their steps stay in the cache
-_OUT = types.float64[:, :, ::1]
-_WORK = types.float64[:, ::1]
+_ROWS, _WORK = types.float64[:, :, ::1], types.float64[:, ::1]
+_BLOCK = 4096  # nodes that one target after the other passes, so that the steps stay in the cache
 
 
 def _jit(*signature: Any) -> Callable[[Kernel], Kernel]:
@@ -74,8 +73,9 @@ def _hermite(x: float, start: float, stop: float) -> Four:
     return e * e * (1 + 2 * d), after * e * e, d * d * (1 + 2 * e), d * d * before
 
 
-@_jit(types.boolean(_SETS, types.float64, _POINTS, _OUT, _WORK))
+@_jit(types.boolean(_SETS, types.float64, _POINTS, _ROWS, _WORK))
 def _spline(nodes: FloatArray, theta: float, targets: FloatArray, rows: FloatArray, work: FloatArray) -> bool:
+    """Fill the rows for theta > 0; False where a product could leave the range of double precision."""
     n, rate = nodes.shape[1], 1 / theta
     # information from below and above; the steps down and up across the gap from each node to the next; its bridge
     below, above, down, up, bridge = work[:, :4], work[:, 4:8], work[:, 8:12], work[:, 12:16], work[:, 16:]
@@ -132,8 +132,9 @@ def _spline(nodes: FloatArray, theta: float, targets: FloatArray, rows: FloatArr
     return True
 
 
-@_jit(types.void(_SETS, _POINTS, _OUT, _WORK))
+@_jit(types.void(_SETS, _POINTS, _ROWS, _WORK))
 def _interpolation(nodes: FloatArray, targets: FloatArray, rows: FloatArray, work: FloatArray) -> None:
+    """Fill the rows for theta = 0, by second derivatives eliminated from both ends towards each target's gap."""
     n = nodes.shape[1]
     # z is a row's coefficient of a second derivative; factors to it from the next above and below, slopes for each z
     down, up, below, above = work[0], work[1], work[2], work[3]
