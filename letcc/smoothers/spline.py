@@ -55,7 +55,8 @@ class SmoothingSpline(AbstractLinearSmoother):
     .. math:: \Phi = \begin{pmatrix} 1 & h \\ 0 & 1 \end{pmatrix}, \quad
               C = \begin{pmatrix} h^3/3 & h^2/2 \\ h^2/2 & h \end{pmatrix},
 
-    which `_markov` solves to a few units in the last place for any smoothing and any spacing of the nodes.
+    which `_markov` and, where numba is installed, `_compiled` solve to a few units in the last place for any smoothing
+    and any spacing of the nodes.
     """
 
     smoothing: float | SplineRule = 0.0
