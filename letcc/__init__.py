@@ -4,6 +4,7 @@ from letcc import exceptions, metrics, nodes, ordering, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
 from letcc.certify_rates import RateReport, certify_rates
+from letcc.execute import CodedResult, acoded_map, coded_map, coded_stream
 from letcc.optimum import optimal_squared_bias
 from letcc.scheme import CodedScheme
 
@@ -19,11 +20,15 @@ def __getattr__(name: str) -> str:
 __all__ = [
     "Certificate",
     "Certificates",
+    "CodedResult",
     "CodedScheme",
     "RateReport",
+    "acoded_map",
     "certify",
     "certify_many",
     "certify_rates",
+    "coded_map",
+    "coded_stream",
     "exceptions",
     "metrics",
     "nodes",

@@ -1,5 +1,8 @@
 """What letcc raises and warns with: every message names the value, the cause and the way out."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class LetccError(Exception):
     """Base of every error that letcc raises on purpose."""
@@ -18,7 +21,43 @@ class NonFiniteValues(InvalidInput):
 
 
 class TooFewReceived(LetccError, ValueError):
-    """Fewer workers answered than the scheme needs."""
+    """Fewer workers answered than the scheme needs.
+
+    Attributes
+    ----------
+    outputs : dict of int to object
+        From `letcc.coded_map`: the output of each worker that did answer.
+    failed : dict of int to exception
+        From `letcc.coded_map`: what each worker raised on which the function failed.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        outputs: Mapping[int, Any] | None = None,
+        failed: Mapping[int, BaseException] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.outputs = dict(outputs or {})
+        self.failed = dict(failed or {})
+
+
+class WorkerFailed(LetccError, RuntimeError):
+    """The function raised on a worker: its exception is the cause of this one.
+
+    Attributes
+    ----------
+    worker : int or None
+        Which.
+    """
+
+    def __init__(self, message: str, worker: int | None = None) -> None:
+        super().__init__(message)
+        self.worker = worker
+
+
+class PoolNotStarted(LetccError, RuntimeError):
+    """The worker processes of a call ended before they could take a task."""
 
 
 class Unresolved(LetccError):
