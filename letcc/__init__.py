@@ -1,6 +1,6 @@
 """Coded computing for general functions: schemes, and exact certificates of their worst error."""
 
-from letcc import exceptions, metrics, nodes, ordering, smoothers, stragglers
+from letcc import exceptions, latency, metrics, nodes, ordering, simulation, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
 from letcc.certify_rates import RateReport, certify_rates
@@ -30,10 +30,12 @@ __all__ = [
     "coded_map",
     "coded_stream",
     "exceptions",
+    "latency",
     "metrics",
     "nodes",
     "optimal_squared_bias",
     "ordering",
+    "simulation",
     "smoothers",
     "stragglers",
 ]

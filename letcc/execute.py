@@ -296,13 +296,16 @@ class _Job:
             state = _State(self)
             futures: list[Future[Any]] = []
             try:
-                for n in range(self.scheme.num_workers):
-                    future = self._submit(submit, n)
-                    if future is None:
-                        state.lost.add(n)
-                    else:
-                        futures.append(future)
-                        future.add_done_callback(lambda done, n=n: events.put((n, done)))  # type: ignore[misc]
+                for n in _spread(self.scheme.worker_points):
+                    try:
+                        future = submit(self._argument(n))
+                    except RuntimeError as error:
+                        if not futures:
+                            raise InvalidInput(f"the executor takes no tasks ({error}): make a new one") from error
+                        state.lost.add(n)  # it broke while it was given the tasks
+                        continue
+                    futures.append(future)
+                    future.add_done_callback(lambda done, n=n: events.put((n, done)))  # type: ignore[misc]
                 while not state.complete and (event := _next(events, state.time_left())):
                     before = len(state.outputs)
                     state.account(*event)
@@ -327,17 +330,11 @@ class _Job:
             with submitting(self.function, self.data, self.executor) as submit:
                 yield submit
 
-    def _submit(self, submit: Submit, n: int) -> "Future[Any] | None":
-        """The future of a worker's output; None where the executor breaks while it is given the tasks."""
+    def _argument(self, n: int) -> Any:
         argument = self.coded[n]
         if not isinstance(self.executor, ThreadPoolExecutor) and hasattr(argument, "detach"):
-            argument = argument.detach().clone()  # or all coded inputs would be pickled, of which this is a view
-        try:
-            return submit(argument)
-        except RuntimeError as error:
-            if n:
-                return None
-            raise InvalidInput(f"the executor takes no tasks ({error}): make a new one") from error
+            return argument.detach().clone()  # or all coded inputs would be pickled, of which this is a view
+        return argument
 
 
 class _State:
@@ -421,6 +418,19 @@ def _next(events: _Events, seconds: float) -> _Event | None:
         return events.get(timeout=max(seconds, 0.0) if math.isfinite(seconds) else None)
     except queue.Empty:
         return None
+
+
+def _spread(worker_points: FloatArray) -> list[int]:
+    """An order of the workers in which those that come first are spread evenly, both ends among them.
+
+    An executor with fewer workers than tasks takes them in order. At the deadline those that it has not come to would
+    be neighbours, the worst set to lose.
+    """
+    count = worker_points.size
+    bits = count.bit_length()
+    reversed_bits = sorted(range(count - 1), key=lambda place: f"{place:0{bits}b}"[::-1])  # van der Corput
+    order: list[int] = np.argsort(worker_points)[[count - 1, *reversed_bits]].tolist()
+    return order
 
 
 def _cores() -> int:

@@ -405,8 +405,9 @@ class CodedScheme:
         """
         if self.ordering is None:
             return self
-        if len(x) != self.num_data:  # type: ignore[arg-type]
-            raise InvalidInput(f"the scheme has {self.num_data} data points, but there are {len(x)} inputs")  # type: ignore[arg-type]
+        count = len(x) if hasattr(x, "__len__") and np.ndim(x) else None  # type: ignore[arg-type]
+        if count != self.num_data:
+            raise InvalidInput(f"the scheme has {self.num_data} data points, but there are {count or 'no'} inputs")
         return type(self)(self.encoder, self.decoder, self.ordering.data_points(x), self.worker_points)
 
     def encode(self, x: Array, *, check_finite: bool = True) -> Array:

@@ -1,4 +1,7 @@
-"""Models of which workers answer: seeded random sets, and all of them where they can be listed."""
+"""Models of which workers answer: seeded random sets, and all of them where they can be listed.
+
+And of when they do: `letcc.latency`, whose models stand here too.
+"""
 
 import itertools
 import math
@@ -10,9 +13,22 @@ from typing import final
 import numpy as np
 
 from letcc.exceptions import InvalidInput
+from letcc.latency import AbstractLatency, Bimodal, Markov, Pareto, Seed, ShiftedExponential, Trace
 from letcc.nodes import IndexArray
 
-Seed = int | np.random.Generator | np.random.SeedSequence
+__all__ = [
+    "AbstractLatency",
+    "AbstractStragglers",
+    "AtMost",
+    "Bernoulli",
+    "Bimodal",
+    "ConsecutiveBlock",
+    "Markov",
+    "Pareto",
+    "Seed",
+    "ShiftedExponential",
+    "Trace",
+]
 _MOST_LISTED = 10**7
 
 
