@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from convergence.latency import TASKS, measure_latency, measure_real, print_latency, print_real
 from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
 from convergence.verify import images_used, measure, verify
 from letcc.exceptions import InvalidInput, LetccError
@@ -82,6 +83,27 @@ def stability_command(
     for loss in losses:
         typer.echo(f"lost digits: {loss}", err=True)
     raise typer.Exit(int(bool(losses)))
+
+
+@app.command("latency")
+def latency_command(
+    task: Annotated[list[str] | None, typer.Option(help=f"Only this task: {', '.join(TASKS)}.")] = None,
+    real: Annotated[int, typer.Option(min=0, help="Rounds of really delayed processes; 0 for none.")] = 0,
+    data_root: DataRoot = None,
+    seed: Seed = 0,
+    jobs: Jobs = JOBS,
+    out: Out = RESULTS,
+) -> None:
+    """Measure quality against time under models of slow workers; write latency.parquet, and latency-real.parquet.
+
+    Exits with 0, or with 2 for bad usage.
+    """
+    with _usage_errors():
+        if unknown := set(task or ()) - set(TASKS):
+            raise InvalidInput(f"--task is {sorted(unknown)[0]!r}: there are {', '.join(TASKS)}")
+        print_latency(measure_latency(tuple(task or TASKS), data_root, seed, jobs, out), console())
+        if real:
+            print_real(measure_real(seed, out, real), console())
 
 
 @contextmanager

@@ -203,6 +203,11 @@ class Markov(AbstractLatency):
         return self.slows_down / (self.slows_down + self.recovers)
 
     @property
+    def correlation(self) -> float:
+        """Of a worker's state with that of the round before."""
+        return 1 - self.slows_down - self.recovers
+
+    @property
     def mean(self) -> float:
         """See `AbstractLatency.mean`."""
         return (self.fast + self.probability * (self.slow - self.fast)) * (1 + self.jitter)

@@ -1,10 +1,14 @@
-"""Rounds of coded computing without waiting for them: when who has answered."""
+"""Rounds of coded computing without waiting for them, and with: when who has answered."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from letcc.exceptions import InvalidInput
 from letcc.latency import AbstractLatency, Seed
@@ -127,3 +131,38 @@ def batches(latency: AbstractLatency, rounds: int, num_workers: int, seed: Seed)
     some = max(1, _AT_ONCE // max(1, num_workers)) if isinstance(num_workers, (int, np.integer)) else 1
     for first in range(0, rounds, some):
         yield latency.sample(min(some, rounds - first), num_workers, generator)
+
+
+class DelayedExecutor(Executor):
+    """An executor whose workers take the times of a model: to rehearse stragglers with real threads or processes.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+        Computes the tasks. It needs one worker for each task of a round, or tasks wait for each other; it is not shut
+        down with this one.
+    times : array_like, shape (rounds, N)
+        Seconds by which tasks are delayed, such as `AbstractLatency.sample` gives: the tasks of the first round in
+        order, then those of the second; after the last round, the first again.
+
+    Raises
+    ------
+    InvalidInput
+        If a time is negative or not finite, or there is none.
+    """
+
+    def __init__(self, executor: Executor, times: ArrayLike) -> None:
+        table = np.asarray(times, dtype=np.float64)
+        if table.ndim != 2 or table.size == 0 or not (np.isfinite(table) & (table >= 0)).all():
+            raise InvalidInput(f"times must be of shape (rounds, N) and at least 0, not {table.shape}: {times!r}")
+        self._executor = executor
+        self._seconds = cycle(table.ravel().tolist())
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """See `concurrent.futures.Executor.submit`."""
+        return self._executor.submit(_delayed, next(self._seconds), fn, *args, **kwargs)
+
+
+def _delayed(seconds: float, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    time.sleep(seconds)
+    return function(*args, **kwargs)
