@@ -107,14 +107,8 @@ class Batched:
         return output[0]
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        """Unpickle where nobody has imported torch yet."""
-        return _batched, (self.module,)
-
-
-def _batched(module: Any) -> Batched:
-    import torch  # noqa: F401  # the module has brought it along
-
-    return Batched(module, gradients=False)  # no graph can be sent back
+        """Without gradients elsewhere: no graph can be sent back."""
+        return Batched, (self.module, False)
 
 
 @contextmanager

@@ -1,12 +1,17 @@
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
-from letcc import stragglers
+from convergence import latency
+from convergence.__main__ import app
+from letcc import CodedScheme, coded_map, stragglers
 from letcc.exceptions import InvalidInput
 from letcc.latency import Bimodal, Markov, Pareto, ShiftedExponential, Trace
-from letcc.simulation import batches, kth, replicated, simulate
+from letcc.simulation import DelayedExecutor, batches, kth, replicated, simulate
 
 MODELS = [
     ShiftedExponential(0.1, 0.05),
@@ -211,3 +216,77 @@ class TestSimulator:
     def test_bad_counts(self, rounds, num_workers):
         with pytest.raises(InvalidInput):
             simulate(self.model, rounds, num_workers, 0)
+
+
+class TestDelays:
+    def test_tasks_take_the_times_in_order(self, monkeypatch):
+        slept = []
+        monkeypatch.setattr("letcc.simulation.time.sleep", slept.append)
+        with ThreadPoolExecutor(1) as thread:
+            executor = DelayedExecutor(thread, [[1.0, 2.0], [3.0, 4.0]])
+            assert [executor.submit(pow, 2, n).result() for n in range(5)] == [1, 2, 4, 8, 16]
+            assert slept == [1, 2, 3, 4, 1]
+            scheme = CodedScheme.letcc(2, 6)
+            result = coded_map(np.sin, [0.1, 0.2], scheme, DelayedExecutor(thread, [[0.5] * 6]), wait_for=5)
+            assert len(result.received) == 5
+        assert slept[5:10] == [0.5] * 5
+
+    @pytest.mark.parametrize("times", [[], [1.0], [[-1.0]], [[math.nan]], [[math.inf]]])
+    def test_bad_times(self, times):
+        with pytest.raises(InvalidInput, match="times must be"):
+            DelayedExecutor(ThreadPoolExecutor(1), times)
+
+
+@pytest.fixture(scope="module")
+def table():
+    cells = [latency.Cell("bimodal", "smooth", scheme, 0) for scheme in (*latency.SCHEMES, *latency.BASELINES)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(latency, "ROUNDS", 3000)
+        patch.setattr(latency, "SETS", 40)
+        return pd.DataFrame([row for cell in cells for row in latency.measure(cell)])
+
+
+class TestProgram:
+    def test_intervals_hold_their_quantiles(self, table):
+        waited = table[table["rule"] == "wait for"]
+        for name in latency.QUANTILES:
+            assert (waited[f"{name}_low"] <= waited[name]).all()
+            assert (waited[name] <= waited[f"{name}_high"]).all()
+        assert (waited["p50"] < waited["p99"]).all()
+
+    def test_coded_computing_waits_for_as_many_answers_whatever_the_code(self, table):
+        times = table[(table["rule"] == "wait for") & (table["wait_for"] == 80)].set_index("scheme")["p99"]
+        assert set(times.index) == set(latency.SCHEMES)
+        assert times.nunique() == 1
+
+    def test_waiting_longer_is_better(self, table):
+        for scheme in ("LeTCC", "BACC", "recommended"):
+            rows = table[(table["scheme"] == scheme) & (table["rule"] == "wait for")]
+            assert (np.diff(rows["p50"]) > 0).all()
+            assert rows["rmse"].iloc[-1] < rows["rmse"].iloc[0] / 2
+            late = table[(table["scheme"] == scheme) & (table["rule"] == "deadline")]
+            assert late["rmse"].iloc[-1] < late["rmse"].iloc[0]
+
+    def test_baselines_are_exact_and_do_without_a_code(self, table):
+        rows = table[table["scheme"].isin(latency.BASELINES)]
+        assert (rows["rmse"] == 0).all()
+        waited = rows[rows["rule"] == "wait for"].set_index("scheme")
+        assert waited.loc["replicated", "p99"] < waited.loc["uncoded", "p50"]
+
+    def test_lagrange_decodes_nothing_below_its_threshold(self, table):
+        rows = table[table["scheme"] == "Lagrange"]
+        assert rows["wait_for"].min() == 39
+        assert rows[rows["rule"] == "deadline"]["decoded"].iloc[0] == 0
+
+    def test_quantiles_cover(self):
+        generator = np.random.default_rng(0)
+        held = 0
+        for _ in range(400):
+            found = latency._quantiles(generator.standard_exponential(300), {"p90": 0.9})
+            held += found["p90_low"] <= math.log(10) <= found["p90_high"]
+        assert 0.91 < held / 400 < 0.98
+
+    def test_command(self, tmp_path):
+        result = CliRunner().invoke(app, ["latency", "--task", "none", "--out", str(tmp_path)])
+        assert result.exit_code == 2
+        assert "there are smooth, LeNet5" in result.output

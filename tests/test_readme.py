@@ -45,3 +45,10 @@ def test_the_page_on_schemes_of_one_s_own_says_what_its_code_finds():
     assert names["better"].exponent_n.judge(-3.0) == "attained"
     (block,) = re.findall(r"```python\n(.*?)```", OWN_SCHEME, flags=re.DOTALL)
     assert len([line for line in block.splitlines() if line]) <= 20
+
+
+def test_the_code_of_the_page_on_running_runs_as_printed():
+    names = run_code_of((CHECKOUT / "docs" / "running.md").read_text())
+    assert np.abs(names["result"].values - np.tanh(names["x"])).max() < 0.5
+    assert names["estimate"].leave_one_out < 0.1
+    assert names["rounds"].elapsed.size == 10_000
