@@ -11,7 +11,8 @@ from convergence.latency import TASKS, measure_latency, measure_real, print_late
 from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
 from convergence.verify import images_used, measure, verify
 from letcc.exceptions import InvalidInput, LetccError
-from theory.options import JOBS, RESULTS, Jobs, Out, Seed
+from theory.cells import sweeping
+from theory.options import EXECUTOR, JOBS, RESULTS, Jobs, Out, Seed, Where
 from theory.report import console, exit_status, print_verdicts
 from theory.store import provenance, write_table
 
@@ -28,7 +29,12 @@ app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
 
 @app.callback(invoke_without_command=True)
 def main(
-    context: typer.Context, data_root: DataRoot = None, seed: Seed = 0, jobs: Jobs = JOBS, out: Out = RESULTS
+    context: typer.Context,
+    data_root: DataRoot = None,
+    seed: Seed = 0,
+    jobs: Jobs = JOBS,
+    executor: Where = EXECUTOR,
+    out: Out = RESULTS,
 ) -> None:
     """Measure every claim on synthetic functions and on a trained LeNet5; write measured.json and its tables.
 
@@ -42,20 +48,22 @@ def main(
             raise typer.BadParameter(f"{options} must follow {context.invoked_subcommand}, not precede it")
     else:
         output = console()
-        with _usage_errors():
+        with _usage_errors(), sweeping(executor, out):
             rows = measure(images_used(data_root), data_root, seed, jobs, out, output)
         print_verdicts(rows, output)
         raise typer.Exit(exit_status(rows, partial=True))
 
 
 @app.command("verify")
-def verify_command(data_root: DataRoot = None, seed: Seed = 0, jobs: Jobs = JOBS, out: Out = RESULTS) -> None:
+def verify_command(
+    data_root: DataRoot = None, seed: Seed = 0, jobs: Jobs = JOBS, executor: Where = EXECUTOR, out: Out = RESULTS
+) -> None:
     """Certify, measure, join both into verdicts.json, print the table and draw the figures.
 
     Exits with 0 when all is as expected, 1 when a verdict differs from the recorded expectation or a negative control
     is not refuted, 2 for bad usage.
     """
-    with _usage_errors():
+    with _usage_errors(), sweeping(executor, out):
         status = verify(data_root, seed, jobs, out)
     raise typer.Exit(status)
 
@@ -92,6 +100,7 @@ def latency_command(
     data_root: DataRoot = None,
     seed: Seed = 0,
     jobs: Jobs = JOBS,
+    executor: Where = EXECUTOR,
     out: Out = RESULTS,
 ) -> None:
     """Measure quality against time under models of slow workers; write latency.parquet, and latency-real.parquet.
@@ -101,7 +110,9 @@ def latency_command(
     with _usage_errors():
         if unknown := set(task or ()) - set(TASKS):
             raise InvalidInput(f"--task is {sorted(unknown)[0]!r}: there are {', '.join(TASKS)}")
-        print_latency(measure_latency(tuple(task or TASKS), data_root, seed, jobs, out), console())
+        with sweeping(executor, out):
+            table = measure_latency(tuple(task or TASKS), data_root, seed, jobs, out)
+        print_latency(table, console())
         if real:
             print_real(measure_real(seed, out, real), console())
 

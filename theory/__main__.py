@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from letcc.exceptions import LetccError
+from theory.cells import sweeping
 from theory.certification import certify_all, certify_claims
 from theory.evidence import Scope
 from theory.explain import find_claim, print_claim
-from theory.options import JOBS, RESULTS, Jobs, Out, Seed
+from theory.options import EXECUTOR, JOBS, RESULTS, Jobs, Out, Seed, Where
 from theory.report import console, exit_status, print_verdicts
 from theory.schemes import certify_scheme, print_rates, rates_row
 from theory.store import provenance
@@ -28,6 +29,7 @@ def main(
     full: Annotated[bool, typer.Option("--full", help="Every block of stragglers at every N.")] = False,
     seed: Seed = _DEFAULT.seed,
     jobs: Jobs = JOBS,
+    executor: Where = EXECUTOR,
     out: Out = RESULTS,
 ) -> None:
     """Certify every claim exactly: write certified.json and certified.parquet, print the table.
@@ -38,7 +40,8 @@ def main(
     is not refuted, 2 for bad usage.
     """
     try:
-        status = _run(claim, scheme, Scope(max_n, full, seed), as_json=as_json, jobs=jobs, out=out)
+        with sweeping(executor, None if claim or scheme else out):
+            status = _run(claim, scheme, Scope(max_n, full, seed), as_json=as_json, jobs=jobs, out=out)
     except LetccError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from error

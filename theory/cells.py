@@ -1,24 +1,76 @@
-"""Cells of a grid through worker processes, with progress; the same rows for any number of jobs."""
+"""Cells of a grid through an executor, with progress: the same rows whatever it is, and for any number of jobs."""
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from letcc.exceptions import InvalidInput
+from theory.journal import Journal
+
 Cell = TypeVar("Cell")
 Row = TypeVar("Row")
 
 
-def run_cells(function: Callable[[Cell], Row], cells: Sequence[Cell], jobs: int, label: str) -> list[Row]:
-    """Apply a function to every cell.
+@dataclass(frozen=True)
+class _Sweeps:
+    executor: str = "processes"
+    folder: Path | None = None
+
+
+_DEFAULT = _Sweeps()
+_SWEEPS: ContextVar[_Sweeps | None] = ContextVar("_SWEEPS", default=None)
+
+
+@contextmanager
+def sweeping(executor: str, out: Path | None) -> Iterator[None]:
+    """Choose for all sweeps of a program where cells are computed, and keep those that are finished.
+
+    Parameters
+    ----------
+    executor : str
+        "processes", "threads", or "dask:" and the address of a scheduler, whose workers must have this checkout.
+    out : Path or None
+        Folder of the results. The cells of a program that is killed stay in it, and are taken from there when it is run
+        again; those of a program that ends are removed. None keeps nothing.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such executor.
+    """
+    if executor not in ("processes", "threads") and not executor.partition("dask:")[2].strip("/"):
+        raise InvalidInput(f"--executor is {executor!r}: it must be processes, threads, or dask:ADDRESS")
+    folder = out / ".partial-cells" if out else None
+    token = _SWEEPS.set(_Sweeps(executor, folder))
+    try:
+        yield
+    finally:
+        _SWEEPS.reset(token)
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_cells(
+    function: Callable[[Cell], Row],
+    cells: Sequence[Cell],
+    jobs: int,
+    label: str,
+    finished: Callable[[Cell, Row], None] = lambda cell, row: None,
+) -> list[Row]:
+    """Apply a function to every cell: where, and what is kept, `sweeping` says.
 
     Parameters
     ----------
@@ -26,29 +78,74 @@ def run_cells(function: Callable[[Cell], Row], cells: Sequence[Cell], jobs: int,
         Of one cell; of a module, so that a worker process can import it. Its seed belongs to the cell.
     cells : sequence
     jobs : int
-        Worker processes; 1 computes here.
+        Workers; 1 computes here. Dask has as many as it has.
     label : str
         What is going on, for the progress bar.
+    finished : callable
+        Called here with each cell and its row as soon as there is one: to keep it.
 
     Returns
     -------
     list
         Rows in the order of the cells.
     """
-    rows: dict[int, Row] = {}
-    with progress(label, len(cells)) as advance:
-        if jobs == 1:
-            for index, cell in enumerate(cells):
-                rows[index] = function(cell)
+    sweeps = _SWEEPS.get() or _DEFAULT
+    with Journal.of(sweeps.folder, function, cells) if sweeps.folder else nullcontext() as journal:
+        rows: dict[int, Row] = dict(journal.rows) if journal else {}
+
+        def keep(index: int, row: Row) -> None:
+            rows[index] = row
+            if journal:
+                journal.keep(index, row)
+            finished(cells[index], row)
+            advance()
+
+        with progress(label, len(cells)) as advance:
+            for index, row in rows.items():
+                finished(cells[index], row)
                 advance()
-        else:
-            with _pool(jobs) as pool:
-                with _deaf_to_the_keyboard():
-                    futures = {pool.submit(function, cell): index for index, cell in enumerate(cells)}
-                for future in as_completed(futures):
-                    rows[futures[future]] = future.result()
-                    advance()
+            missing = [index for index in range(len(cells)) if index not in rows]
+            if jobs == 1 and not sweeps.executor.startswith("dask:"):
+                for index in missing:
+                    keep(index, function(cells[index]))
+            elif missing:
+                with _executor(sweeps.executor, jobs) as executor:
+                    with _deaf_to_the_keyboard():
+                        futures = {executor.submit(function, cells[index]): index for index in missing}
+                    for future in as_completed(futures):
+                        keep(futures[future], future.result())
     return [rows[index] for index in range(len(cells))]
+
+
+@contextmanager
+def _executor(name: str, jobs: int) -> Iterator[Executor]:
+    if name == "processes":
+        with _pool(jobs) as pool:
+            yield pool
+    elif name == "threads":
+        threads = ThreadPoolExecutor(jobs)
+        try:
+            yield threads
+        finally:
+            threads.shutdown(cancel_futures=True)
+    else:
+        with _dask(name.removeprefix("dask:")) as executor:
+            yield executor
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        raise InvalidInput("--executor dask:ADDRESS needs Dask: pip install distributed") from error
+    address = address.removeprefix("//")
+    try:
+        client = Client(address, timeout=30)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"there is no Dask scheduler at {address}: {error}") from error
+    with client:
+        yield client.get_executor(pure=False)
 
 
 @contextmanager
