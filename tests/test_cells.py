@@ -130,11 +130,16 @@ class TestJournal:
         assert not rows(square, CELLS)
 
 
-def program(out, *options):
-    words = ["theory", "--max-n", "512", "--jobs", "2", *options, "--out", out]
+PROGRAMS = {
+    "sweep": ["tests/sweep.py"],
+    "theory": ["-m", "theory", "--max-n", "1024", "--jobs", "2"],  # some minutes
+}
+
+
+def started(program, out, executor="processes"):
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    command = [sys.executable, "-m", *map(str, words)]
+    command = [sys.executable, *PROGRAMS[program], "--executor", executor, "--out", str(out)]
     return subprocess.Popen(command, cwd=CHECKOUT, env=environment, start_new_session=True, **pipes)
 
 
@@ -148,24 +153,24 @@ def kept(out):
     return 0
 
 
-def test_killed_at_ten_random_moments_ends_with_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("program", PROGRAMS if int(os.environ.get("LETCC_ROUNDS", "10")) >= 50 else ["sweep"])
+def test_killed_at_ten_random_moments_ends_with_the_same_bytes(program, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    with program(whole) as process:
-        process.wait(GUARD)
+    with started(program, whole) as process:
+        assert process.wait(GUARD) in (0, 1)  # theory's grid is too small for one of its verdicts
     generator = np.random.default_rng()  # really at random
-    kills, started = 0, time.monotonic()
+    kills, since = 0, time.monotonic()
     for number in range(10):
-        moment = kept(killed) + generator.integers(1, 3000)
-        executor = ("processes", "threads")[number % 2]
-        with program(killed, "--executor", executor) as process:
-            while kept(killed) < moment and process.poll() is None and time.monotonic() - started < 10 * GUARD:
+        moment = kept(killed) + generator.integers(1, 8000)
+        with started(program, killed, ("processes", "threads")[number % 2]) as process:
+            while kept(killed) < moment and process.poll() is None and time.monotonic() - since < 10 * GUARD:
                 time.sleep(0.001)
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 kills += 1
     assert kills >= 5
-    with program(killed) as process:
-        process.wait(GUARD)
+    with started(program, killed) as process:
+        assert process.wait(GUARD) in (0, 1)
     assert tables(whole)
     assert tables(killed) == tables(whole)
     assert not (killed / ".partial-cells").exists()
