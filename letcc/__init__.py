@@ -6,6 +6,7 @@ from letcc.certificates import Certificate, certify
 from letcc.certify_rates import RateReport, certify_rates
 from letcc.execute import CodedResult, acoded_map, coded_map, coded_stream
 from letcc.optimum import optimal_squared_bias
+from letcc.planning import Plan, plan
 from letcc.scheme import CodedScheme
 
 
@@ -22,6 +23,7 @@ __all__ = [
     "Certificates",
     "CodedResult",
     "CodedScheme",
+    "Plan",
     "RateReport",
     "acoded_map",
     "certify",
@@ -35,6 +37,7 @@ __all__ = [
     "nodes",
     "optimal_squared_bias",
     "ordering",
+    "plan",
     "simulation",
     "smoothers",
     "stragglers",

@@ -60,6 +60,10 @@ class PoolNotStarted(LetccError, RuntimeError):
     """The worker processes of a call ended before they could take a task."""
 
 
+class NoPlan(LetccError):
+    """No scheme meets the target."""
+
+
 class Unresolved(LetccError):
     """A parameter is still a rule where its number is needed."""
 

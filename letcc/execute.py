@@ -284,7 +284,7 @@ class _Job:
                 raise InvalidInput(f'{name} must be "raise" or "straggler", not {policy!r}')
         enough = _checked_wait_for(wait_for, scheme)
         seconds = _checked_deadline(deadline)
-        function = _as_function(f, x, isinstance(executor, ThreadPoolExecutor))
+        function = as_function(f, x, isinstance(executor, ThreadPoolExecutor))
         data = b""
         if not isinstance(executor, ThreadPoolExecutor):
             data = pickled(function, required=executor is None or isinstance(executor, ProcessPoolExecutor))
@@ -447,8 +447,27 @@ def _is_finite(output: Any) -> bool:
     return bool(np.isfinite(array).all())
 
 
-def _as_function(f: Function, x: Any, in_threads: bool) -> Function:
-    """The function of one input; a module is never changed."""
+def as_function(f: Function, x: Any, in_threads: bool) -> Function:
+    """What to call with one input.
+
+    Parameters
+    ----------
+    f : callable or torch.nn.Module
+        A module is never changed.
+    x : array_like or torch.Tensor
+        The inputs.
+    in_threads : bool
+        Whether it is called in this process, where gradients can flow.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be called, or is a module in train mode or for inputs that are no tensor.
+    """
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(f, torch.nn.Module):
         if not callable(f):
