@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,7 +29,7 @@ def losses(scheme, x, received, function):
     return tuple(np.concatenate(part) / np.sqrt(len(decoded) * x.size) for part in parts)
 
 
-def setup(num_workers, num_data, stragglers, smoothing, seed):
+def prepared(num_workers, num_data, stragglers, smoothing, seed):
     """As the cells of the claim: inputs in random order and five random received sets."""
     scheme = CodedScheme.letcc(num_data, num_workers, encoder_smoothing=smoothing)
     rng = np.random.default_rng(seed)
@@ -57,20 +55,22 @@ class TestLargestRatio:
     @pytest.mark.parametrize("smoothing", [1e-5, 1e-1])
     @pytest.mark.parametrize("sizes", [(32, 8, 0), (32, 8, 8), (65, 16, 21)])
     def test_the_maximising_function_really_run(self, sizes, smoothing):
-        scheme, x, received = setup(*sizes, smoothing, seed=0)
+        scheme, x, received = prepared(*sizes, smoothing, seed=0)
         table = Tabulated(scheme, x)
         loss, decoder, encoder = losses(scheme, x, received, table)
-        _, sizes_, directions = np.linalg.svd(np.concatenate([decoder, encoder]))
-        kept = sizes_ > 1e-9 * sizes_[0]
-        whitened = directions[: sizes_.size][kept].T / sizes_[kept]
+        _, scales, directions = np.linalg.svd(np.concatenate([decoder, encoder]), full_matrices=False)
+        kept = scales > 1e-9 * scales[0]
+        whitened = directions[kept].T / scales[kept]
         _, _, right = np.linalg.svd(loss @ whitened)
         table.values = whitened @ right[0][:, None]
         whole, decoding, encoding = (float(np.sum(part**2)) for part in losses(scheme, x, received, table))
-        assert whole / (2 * decoding + 2 * encoding) == pytest.approx(1, abs=1e-7)
-        assert decoding == pytest.approx(encoding, rel=1e-5)  # equality in (a + b)^2 <= 2 a^2 + 2 b^2
-        cell = Cell(CLAIM.id, "lambda_e", *map(int, (scheme.num_workers, scheme.num_data)), 0, smoothing)
-        cell = dataclasses.replace(cell, stragglers=scheme.num_workers - received[0].size)
-        assert examine(cell)["error"] == pytest.approx(1, abs=1e-7)
+        ratio = whole / (2 * decoding + 2 * encoding)
+        assert ratio == pytest.approx(examine(Cell(CLAIM.id, "lambda_e", *sizes, smoothing))["error"], rel=1e-7)
+        if sizes[0] % 2 == 0:
+            assert ratio == pytest.approx(1, abs=1e-7)
+            assert decoding == pytest.approx(encoding, rel=1e-5)  # equality in (a + b)^2 <= 2 a^2 + 2 b^2
+        else:  # N = 65: all data points are worker points, at most of which the decoder cannot err
+            assert 0.8 < ratio < 0.95
 
     @given(
         num_workers=st.integers(4, 30),
@@ -80,13 +80,13 @@ class TestLargestRatio:
         seed=st.integers(0, 2**32 - 1),
     )
     def test_no_function_exceeds_one(self, num_workers, num_data, lost, smoothing, seed):
-        scheme, x, received = setup(num_workers, num_data, int(lost * num_workers), smoothing, seed)
+        scheme, x, received = prepared(num_workers, num_data, int(lost * num_workers), smoothing, seed)
         table = Tabulated(scheme, x, lambda size: np.random.default_rng(seed).standard_normal((size, 20)))
         whole, decoding, encoding = (np.sum(part**2, axis=0) for part in losses(scheme, x, received, table))
         assert (whole <= 2 * (decoding + encoding) * (1 + 1e-9)).all()
 
     def test_interpolating_encoder_makes_the_loss_the_decoder_s(self):
-        scheme, x, received = setup(32, 8, 8, 0.0, seed=3)
+        scheme, x, received = prepared(32, 8, 8, 0.0, seed=3)
         whole, decoding, encoding = losses(scheme, x, received, np.sin)
         assert np.abs(encoding).max() < 1e-12
         np.testing.assert_allclose(whole, decoding, atol=1e-12)
