@@ -20,7 +20,7 @@ class TestCertified:
         for sweep in ("LeTCC", "LeTCC, lambda = 1e-4", "BACC"):
             found = errors(CLAIM.id, sweep)
             for points in ("chebyshev", "equispaced"):
-                rows = found.query("points == @points")
+                rows = found[found.points == points]
                 assert {(k % 2, (n - s) % 2) for n, k, s in rows[["num_workers", "num_data", "stragglers"]].values} == {
                     (0, 0),
                     (0, 1),
@@ -64,7 +64,7 @@ def test_curves_to_be_drawn():
     """What the decoder misses at the data points is the certificate's square root."""
     curves = extremal_curves()
     for method in ("LeTCC", "BACC"):
-        parts = {name: part for name, part in curves[curves.scheme == method].groupby("part")}
+        parts = dict(iter(curves[curves.scheme == method].groupby("part")))
         assert {name: len(part) for name, part in parts.items()} == {
             "extremal": 801,
             "decoder": 801,

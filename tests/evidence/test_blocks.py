@@ -183,7 +183,9 @@ class TestEverySet:
         scheme, ball = BY_ID[claim].scheme(4, num_workers, points), BY_ID[claim].ball
         sets = itertools.combinations(range(num_workers), num_workers - stragglers)
         errors = np.max([certify(scheme, f, ball=ball).squared_bias for f in sets], axis=0)
-        neighbours = [np.delete(np.arange(num_workers), slice(i, i + stragglers)) for i in range(num_workers - stragglers + 1)]
+        neighbours = [
+            np.delete(np.arange(num_workers), slice(i, i + stragglers)) for i in range(num_workers - stragglers + 1)
+        ]
         of_blocks = np.max([certify(scheme, f, ball=ball).squared_bias for f in neighbours], axis=0)
         assert found["error"] == pytest.approx(errors.max(), rel=1e-12)
         assert found["worst_block"] == pytest.approx(of_blocks.max(), rel=1e-12)

@@ -8,7 +8,9 @@ WORKERS = [32, 64, 128, 256, 512, 1024]
 
 
 def table(sweep, error, **columns):
-    rows = [{"sweep": sweep, "num_workers": n, "stragglers": 0, "error": e} for n, e in zip(WORKERS, error, strict=True)]
+    rows = [
+        {"sweep": sweep, "num_workers": n, "stragglers": 0, "error": e} for n, e in zip(WORKERS, error, strict=True)
+    ]
     return [row | {name: values[i] for name, values in columns.items()} for i, row in enumerate(rows)]
 
 

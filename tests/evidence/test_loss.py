@@ -105,5 +105,7 @@ class TestCertified:
 
     @pytest.mark.parametrize(("largest", "verdict"), [(1, Verdict.HOLDS), (1 + 1e-6, Verdict.REFUTED)])
     def test_one_violation_is_enough(self, largest, verdict):
-        table = [{"error": error, "smooth": 0.5, "parameter": p} for error, p in ((0.5, 0.0), (largest, 1e-3), (1, 0.1))]
+        table = [
+            {"error": error, "smooth": 0.5, "parameter": p} for error, p in ((0.5, 0.0), (largest, 1e-3), (1, 0.1))
+        ]
         assert LossSplit().judge(CLAIM, table)[0] == verdict
