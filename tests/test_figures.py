@@ -125,13 +125,13 @@ class TestFiles:
         assert b"tIME" not in png
         assert b"Creation Time" not in png
 
-    @pytest.mark.parametrize(("name", "height"), zip(FIGURES, (4.6, 2.5), strict=True))
+    @pytest.mark.parametrize(("name", "height"), list(zip(FIGURES, (4.6, 2.5), strict=True)))
     def test_size_in_print(self, drawn, name, height):
         """6.9 inches: the full width of a two-column page."""
         box = re.search(rb"/MediaBox\s*\[([^\]]*)\]", drawn[f"{name}.pdf"])[1]
         np.testing.assert_allclose([float(n) / 72 for n in box.split()], [0, 0, 6.9, height], atol=0.01)
         header = drawn[f"{name}.png"][16:24]
-        assert [int.from_bytes(header[:4]), int.from_bytes(header[4:])] == [1380, 200 * height]
+        assert [int.from_bytes(header[:4]), int.from_bytes(header[4:])] == [1380, round(200 * height)]
 
     def test_an_interrupted_save_keeps_the_old_figure(self, tmp_path):
         class Interrupted:
