@@ -28,9 +28,9 @@ SHARE = 25
 SCOPE = Scope(max_n=2048)
 MOST_WORKERS = 1024  # where some are lost, each block is decoded from
 DEGREE = 2  # for which Lagrange is built: it meets the polynomial maps of this degree only
-KEYS = ["problem", "scheme", "smoothing", "noise"]
+SETUP = ["scheme", "smoothing", "noise"]
 
-Setup = tuple[str, str, float]  # scheme, formula of lambda_d, standard deviation of the noise
+Setup = tuple[str, str, float]  # in the order of the columns
 
 
 def setup_of(claim: Claim) -> Setup:
@@ -235,7 +235,7 @@ def measure_rates(seed: int, jobs: int, out: Path) -> tuple[list[dict[str, Any]]
 
 
 def _slopes(table: pd.DataFrame) -> pd.DataFrame:
-    keys = [*KEYS, "model", "sweep"]
+    keys = ["problem", *SETUP, "model", "sweep"]
     rows = []
     for key, cells in table.groupby(keys, sort=False):
         fitted = fit_sweep(_plain(cells), key[-1])
@@ -253,9 +253,8 @@ def _plain(cells: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _row(claim: Claim, table: pd.DataFrame) -> dict[str, Any]:
     assert claim.evidence is not None
-    scheme, smoothing, noise = setup_of(claim)
-    setup = "scheme == @scheme and smoothing == @smoothing and noise == @noise"
-    cells = table.query(f"{setup} and problem == @YARDSTICK and model == 'consecutive' and sweep != @LOST")
+    setup = dict(zip(SETUP, setup_of(claim), strict=True)) | {"problem": YARDSTICK, "model": "consecutive"}
+    cells = table[(table[list(setup)] == pd.Series(setup)).all(axis=1) & (table.sweep != LOST)]
     # sweep by sweep, since only some have an uncertainty
     rows = [row for _, sweep in cells.groupby("sweep", sort=False) for row in _plain(sweep)]
     verdict, exponents = claim.evidence.judge(claim, rows)
