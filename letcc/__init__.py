@@ -1,6 +1,6 @@
 """Coded computing for general functions: schemes, and exact certificates of their worst error."""
 
-from letcc import exceptions, metrics, nodes, smoothers, stragglers
+from letcc import exceptions, metrics, nodes, ordering, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
 from letcc.scheme import CodedScheme
@@ -23,6 +23,7 @@ __all__ = [
     "exceptions",
     "metrics",
     "nodes",
+    "ordering",
     "smoothers",
     "stragglers",
 ]
