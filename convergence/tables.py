@@ -42,7 +42,7 @@ def print_zoo(slopes: pd.DataFrame, output: Console) -> None:
             table.add_row(problem, NAMES[scheme], *shown)
     output.print(table)
     output.print(
-        "λ of LeTCC: 0, 0.01 N^(-4/5) and σ²/N. Block: the worst one; random: the mean over sets. S: held against S + 1. "
+        "λ of LeTCC: 0, 0.01 N^(-4/5), σ²/N. Block: the worst one; random: the mean over sets. S: held against S + 1. "
         f"~: the interval is wider than ± {_WIDEST:g}. Exact: below rounding. All else is in slopes.parquet."
     )
 

@@ -24,6 +24,8 @@ CHECKOUT = Path(__file__).parents[1]
 CLAIMS = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
 EXPONENTS = {"letcc-noiseless": -3, "bacc-rate": -2, "letcc-noisy": -0.6, "letcc-noisy-optimal": -0.75}
 LEVEL = {"certified": 1.0, "measured": 0.1}
+WORKERS = (32, 64, 128, 256, 512)
+DRAWN = [f"{name}.{kind}" for name in ("error-against-workers", "extremal-function") for kind in ("pdf", "png")]
 
 
 def write_results(folder):
@@ -32,7 +34,8 @@ def write_results(folder):
     for kind in ("certified", "measured"):
         rows = []
         for claim in CLAIMS:
-            workers = np.array(BY_ID[claim].design.workers)
+            workers, about = np.array(WORKERS), BY_ID[claim]
+            setup = {"scheme": about.method, "smoothing": about.smoothing.formula, "noise": about.noise_std}
             shown = LEVEL[kind] * workers ** float(EXPONENTS[claim])
             for sweep, problem, error in (
                 ("N", "edge", shown),
@@ -42,8 +45,8 @@ def write_results(folder):
                 if kind == "certified" and problem != "edge":
                     continue
                 rows += [
-                    {"claim": claim, "sweep": sweep, "num_workers": n, "stragglers": 0, "error": e}
-                    | ({"problem": problem, "model": "consecutive"} if kind == "measured" else {})
+                    {"sweep": sweep, "num_workers": n, "stragglers": 0, "error": e}
+                    | ({"claim": claim} if kind == "certified" else {"problem": problem} | setup)
                     for n, e in zip(workers, error, strict=True)
                 ]
         write_table(folder / f"{kind}.parquet", pd.DataFrame(rows), origin)
