@@ -3,6 +3,8 @@
 from letcc import exceptions, metrics, nodes, ordering, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
+from letcc.certify_rates import RateReport, certify_rates
+from letcc.optimum import optimal_squared_bias
 from letcc.scheme import CodedScheme
 
 
@@ -18,11 +20,14 @@ __all__ = [
     "Certificate",
     "Certificates",
     "CodedScheme",
+    "RateReport",
     "certify",
     "certify_many",
+    "certify_rates",
     "exceptions",
     "metrics",
     "nodes",
+    "optimal_squared_bias",
     "ordering",
     "smoothers",
     "stragglers",
