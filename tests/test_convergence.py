@@ -553,7 +553,9 @@ class TestJoin:
 
     def test_rows_read_back_from_disk(self):
         """Verdicts are plain strings there, and carry their provenance."""
-        (row,) = join([row_of("bacc-rate", "attained", certified={"N": 1}) | {"verdict": "attained", "provenance": {}}], [])
+        (row,) = join(
+            [row_of("bacc-rate", "attained", certified={"N": 1}) | {"verdict": "attained", "provenance": {}}], []
+        )
         assert row["verdict"] is Verdict.ATTAINED
         assert "provenance" not in row
 
