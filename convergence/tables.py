@@ -15,9 +15,9 @@ _COLUMNS = {  # standard deviation of the noise, sweep, model of stragglers
     "\nN, block of 3": (0.0, LOST, "consecutive"),
     "\nN, random 3": (0.0, LOST, "random"),
     "\nS, block": (0.0, "S", "consecutive"),
+    "\nS, random": (0.0, "S", "random"),
     "σ = 0.03\nN": (0.03, "N", "consecutive"),
     "σ = 0.1\nN": (0.1, "N", "consecutive"),
-    "\nS, random": (0.1, "S", "random"),
 }
 _WIDEST = 1.0  # half an interval beyond which an exponent has no digits worth showing
 _FEW = 4  # data, whose received workers are too few to show more than all or nothing
