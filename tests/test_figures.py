@@ -18,7 +18,6 @@ from figures.style import save, style
 from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID
-from theory.evidence import Scope
 from theory.evidence.attainment import extremal_curves
 from theory.store import provenance, write_rows, write_table
 
@@ -26,13 +25,8 @@ CHECKOUT = Path(__file__).parents[1]
 CLAIMS = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
 EXPONENTS = {"letcc-noiseless": -3, "bacc-rate": -2, "letcc-noisy": -0.6, "letcc-noisy-optimal": -0.75}
 LEVEL = {"certified": 1.0, "measured": 0.1}
+WORKERS = (32, 64, 128, 256, 512)
 FIGURES = ("error-against-workers", "extremal-function")
-
-
-def workers_of(claim):
-    """The N of a claim's main sweep."""
-    claim = BY_ID[claim]
-    return tuple(cell.num_workers for cell in claim.evidence.cells(claim, Scope()) if cell.sweep == "N")
 
 
 def write_results(folder):
@@ -41,7 +35,8 @@ def write_results(folder):
     for kind in ("certified", "measured"):
         rows = []
         for claim in CLAIMS:
-            workers = np.array(workers_of(claim))
+            workers, about = np.array(WORKERS), BY_ID[claim]
+            setup = {"scheme": about.method, "smoothing": about.smoothing.formula, "noise": about.noise_std}
             shown = LEVEL[kind] * workers ** float(EXPONENTS[claim])
             for sweep, problem, error in (
                 ("N", "edge", shown),
@@ -51,8 +46,8 @@ def write_results(folder):
                 if kind == "certified" and problem != "edge":
                     continue
                 rows += [
-                    {"claim": claim, "sweep": sweep, "num_workers": n, "stragglers": 0, "error": e}
-                    | ({"problem": problem, "model": "consecutive"} if kind == "measured" else {})
+                    {"sweep": sweep, "num_workers": n, "stragglers": 0, "error": e}
+                    | ({"claim": claim} if kind == "certified" else {"problem": problem} | setup)
                     for n, e in zip(workers, error, strict=True)
                 ]
         write_table(folder / f"{kind}.parquet", pd.DataFrame(rows), origin)
@@ -170,7 +165,7 @@ class TestErrorAgainstWorkers:
             assert slope == pytest.approx(exponent)
             assert beside / level == pytest.approx(1.7)
             found[round(exponent, 6)] = tuple(workers)
-        assert found == {EXPONENTS[claim]: workers_of(claim) for claim in claims}
+        assert found == {EXPONENTS[claim]: WORKERS for claim in claims}
         slopes = {text.get_text() for text in axis.texts}
         assert slopes == {f"$N^{{{BY_ID[claim].exponents['N']}}}$" for claim in claims}
 
