@@ -1,176 +1,30 @@
-"""Sweeps: the same rows whatever computes them, and however often they are killed."""
+import math
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from contextlib import suppress
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-from letcc.exceptions import InvalidInput
-from theory.cells import run_cells, sweeping
-from theory.journal import Journal
-
-CHECKOUT = Path(__file__).parents[1]
-GUARD = 120
-CELLS = list(range(20))
+from theory.cells import run_cells
+from theory.certification import examine
+from theory.evidence import Cell
 
 
-def square(cell):
-    return {"cell": cell, "square": float(np.sqrt(cell)) ** 2}
+class TestRunCells:
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_rows_come_in_the_order_of_the_cells(self, jobs):
+        cells = [20_000, *range(40)]  # the first takes longest
+        assert run_cells(math.factorial, cells, jobs, "counting") == [math.factorial(n) for n in cells]
 
+    def test_certificates_do_not_depend_on_the_number_of_jobs(self):
+        cells = [Cell(claim, "S", 48, 16, s) for claim in ("letcc-noisy", "bacc-rate") for s in (7, 3, 0)]
+        assert run_cells(examine, cells, 1, "certifying") == run_cells(examine, cells, 2, "certifying")
 
-def counted(cell):
-    with open(os.environ["LETCC_COUNT"], "a") as file:
-        file.write(f"{cell}\n")
-    return square(cell)
+    @pytest.mark.parametrize("jobs", [1, 2])
+    def test_a_cell_that_fails_is_an_error(self, jobs):
+        with pytest.raises(ValueError, match=r"math domain|nonnegative"):
+            run_cells(math.sqrt, [1.0, -1.0, 4.0], jobs, "rooting")
 
-
-def interrupted(cell):
-    if cell == 7 and not Path(os.environ["LETCC_COUNT"]).with_suffix(".mended").exists():
-        raise KeyboardInterrupt
-    return counted(cell)
-
-
-@pytest.fixture
-def count(tmp_path, monkeypatch):
-    path = tmp_path / "count"
-    path.touch()
-    monkeypatch.setenv("LETCC_COUNT", str(path))
-    return lambda: sorted(map(int, path.read_text().split()))
-
-
-@pytest.mark.parametrize(("executor", "jobs"), [("processes", 1), ("processes", 2), ("threads", 1), ("threads", 3)])
-def test_the_same_rows_whatever_computes_them(executor, jobs, tmp_path):
-    finished = []
-    with sweeping(executor, tmp_path):
-        rows = run_cells(square, CELLS, jobs, "testing", lambda cell, row: finished.append((cell, row)))
-    assert rows == [square(cell) for cell in CELLS]
-    assert sorted(finished, key=lambda pair: pair[0]) == list(zip(CELLS, rows, strict=True))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_dask(tmp_path):
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install letcc[dask]")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(**options) as cluster:
-        for address in (f"dask:{cluster.scheduler_address}", "dask://" + cluster.scheduler_address.split("//")[1]):
-            with sweeping(address, tmp_path):
-                assert run_cells(square, CELLS, 1, "testing") == [square(cell) for cell in CELLS]
-
-
-@pytest.mark.parametrize("executor", ["thread", "dask", "dask:", "dask://", "ray:1"])
-def test_executors_that_there_are_not(executor):
-    with pytest.raises(InvalidInput, match="--executor is"), sweeping(executor, None):
-        pass
-
-
-class TestJournal:
-    def test_an_interrupted_sweep_goes_on(self, tmp_path, count):
-        out = tmp_path / "out"
-        with pytest.raises(KeyboardInterrupt), sweeping("processes", out):
-            run_cells(interrupted, CELLS, 1, "testing")
-        assert count() == list(range(7))
-        (tmp_path / "count.mended").touch()
-        finished = []
-        with sweeping("processes", out):
-            rows = run_cells(interrupted, CELLS, 1, "testing", lambda cell, row: finished.append(cell))
-        assert rows == [square(cell) for cell in CELLS]
-        assert count() == CELLS  # every cell once
-        assert sorted(finished) == CELLS
-        assert list(out.iterdir()) == []
-
-    def test_nothing_is_kept_unless_asked_for(self, tmp_path, count):
-        with pytest.raises(KeyboardInterrupt):
-            run_cells(interrupted, CELLS, 1, "testing")
-        (tmp_path / "count.mended").touch()
-        run_cells(interrupted, CELLS, 1, "testing")
-        assert len(count()) == 7 + 20
-
-    @pytest.mark.parametrize("cut", [1, 5, 30, 60])
-    def test_a_record_cut_short_is_computed_again(self, tmp_path, cut):
-        with Journal.of(tmp_path, square, CELLS) as journal:
-            for cell in CELLS[:5]:
-                journal.keep(cell, square(cell))
-        (path,) = tmp_path.iterdir()
-        path.write_bytes(path.read_bytes()[:-cut])
-        with Journal.of(tmp_path, square, CELLS) as journal:
-            assert journal.rows == {cell: square(cell) for cell in CELLS[:4]}
-            journal.keep(9, square(9))
-        with Journal.of(tmp_path, square, CELLS) as journal:
-            assert sorted(journal.rows) == [0, 1, 2, 3, 9]
-
-    def test_damage_is_not_believed(self, tmp_path):
-        with Journal.of(tmp_path, square, CELLS) as journal:
-            for cell in CELLS[:5]:
-                journal.keep(cell, square(cell))
-        (path,) = tmp_path.iterdir()
-        data = bytearray(path.read_bytes())
-        data[len(data) // 2] ^= 1
-        path.write_bytes(data)
-        with Journal.of(tmp_path, square, CELLS) as journal:
-            assert journal.rows == {cell: square(cell) for cell in sorted(journal.rows)}
-            assert len(journal.rows) < 5
-
-    def test_other_sweeps_and_other_code_have_other_journals(self, tmp_path, monkeypatch):
-        def rows(function, cells):
-            with Journal.of(tmp_path, function, cells) as journal:
-                return journal.rows
-
-        with Journal.of(tmp_path, square, CELLS) as journal:
-            journal.keep(0, square(0))
-        assert rows(square, CELLS)
-        assert not rows(counted, CELLS)
-        assert not rows(square, CELLS[1:])
-        monkeypatch.setattr("theory.journal._code", lambda: "changed")
-        assert not rows(square, CELLS)
-
-
-PROGRAMS = {
-    "sweep": ["tests/sweep.py"],
-    "theory": ["-m", "theory", "--max-n", "1024", "--jobs", "2"],  # some minutes
-}
-
-
-def started(program, out, executor="processes"):
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    command = [sys.executable, *PROGRAMS[program], "--executor", executor, "--out", str(out)]
-    return subprocess.Popen(command, cwd=CHECKOUT, env=environment, start_new_session=True, **pipes)
-
-
-def tables(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-def kept(out):
-    with suppress(OSError):
-        return sum(path.stat().st_size for path in (out / ".partial-cells").iterdir())
-    return 0
-
-
-@pytest.mark.parametrize("program", PROGRAMS if int(os.environ.get("LETCC_ROUNDS", "10")) >= 50 else ["sweep"])
-def test_killed_at_ten_random_moments_ends_with_the_same_bytes(program, tmp_path):
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    with started(program, whole) as process:
-        assert process.wait(GUARD) in (0, 1)  # theory's grid is too small for one of its verdicts
-    generator = np.random.default_rng()  # really at random
-    kills, since = 0, time.monotonic()
-    for number in range(10):
-        moment = kept(killed) + generator.integers(1, 8000)
-        with started(program, killed, ("processes", "threads")[number % 2]) as process:
-            while kept(killed) < moment and process.poll() is None and time.monotonic() - since < 10 * GUARD:
-                time.sleep(0.001)
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                kills += 1
-    assert kills >= 5
-    with started(program, killed) as process:
-        assert process.wait(GUARD) in (0, 1)
-    assert tables(whole)
-    assert tables(killed) == tables(whole)
-    assert not (killed / ".partial-cells").exists()
+    @pytest.mark.parametrize(
+        ("count", "lines"), [(0, []), (2, ["1/2", "2/2"]), (25, [f"{-(-25 * k // 10)}/25" for k in range(1, 11)])]
+    )
+    def test_progress_on_a_pipe_is_a_line_every_tenth_of_the_way(self, capsys, count, lines):
+        run_cells(abs, list(range(count)), 1, "going")
+        assert capsys.readouterr().err.splitlines() == [f"going: {line}" for line in lines]
