@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from platformdirs import user_cache_path
 
 from convergence.networks.images import load_images
-from convergence.networks.training import trained_lenet5
+from convergence.networks.registry import find
+from convergence.networks.trained import trained
 from convergence.networks.trials import run_trials, summarise
 from letcc import CodedScheme
 from letcc.rates import Verdict
@@ -39,8 +39,9 @@ def measure_network(data_root: Path | None, seed: int, out: Path) -> tuple[dict[
     summary : DataFrame
         Means, deviations and paired differences to BACC, see `convergence.networks.trials.summarise`.
     """
-    test_images = load_images(data_root, train=False)
-    network, metadata = trained_lenet5(data_root, seed, user_cache_path("letcc"), progress=_say)
+    dataset = dataset_of(data_root)
+    test_images = load_images(dataset, data_root, train=False)
+    network, metadata = trained(find("lenet5", dataset), seed, data_root, say=_say)
     schemes = {"BACC": CodedScheme.bacc(DATA, WORKERS), "LeTCC": CodedScheme.letcc(DATA, WORKERS)}
     trials = run_trials(network, test_images, schemes, STRAGGLERS, TRIALS, seed)
     spec = {
@@ -55,6 +56,22 @@ def measure_network(data_root: Path | None, seed: int, out: Path) -> tuple[dict[
     summary = summarise(trials, baseline="BACC")
     summary.insert(0, "network", f"LeNet5 / {metadata['dataset']}")
     return _row(summary), summary
+
+
+def dataset_of(data_root: Path | None) -> str:
+    """What the network is measured on.
+
+    Parameters
+    ----------
+    data_root : Path or None
+        Where MNIST lies.
+
+    Returns
+    -------
+    str
+        Of `convergence.networks.images.DATASETS`.
+    """
+    return "digits" if data_root is None else "mnist"
 
 
 def _row(summary: pd.DataFrame) -> dict[str, Any]:

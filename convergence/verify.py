@@ -12,7 +12,7 @@ from rich.table import Table
 
 from convergence.measurement import measure_claims
 from convergence.networks.images import load_images
-from convergence.table1 import DATA, STRAGGLERS, TRIALS, WORKERS, measure_network
+from convergence.table1 import DATA, STRAGGLERS, TRIALS, WORKERS, dataset_of, measure_network
 from letcc.rates import Verdict
 from theory.certification import certify_all, claim_row
 from theory.claims import CLAIMS, Claim
@@ -35,7 +35,7 @@ def images_used(data_root: Path | None) -> dict[str, str]:
     -------
     dict
     """
-    images = load_images(data_root, train=False)
+    images = load_images(dataset_of(data_root), data_root, train=False)
     return {"images": images.name, "images_sha256": images.checksum()}
 
 
