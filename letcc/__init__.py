@@ -1,8 +1,10 @@
 """Coded computing for general functions: schemes, and exact certificates of their worst error."""
 
-from letcc import exceptions, metrics, nodes, smoothers, stragglers
+from letcc import exceptions, metrics, nodes, ordering, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
+from letcc.certify_rates import RateReport, certify_rates
+from letcc.optimum import optimal_squared_bias
 from letcc.scheme import CodedScheme
 
 
@@ -18,11 +20,15 @@ __all__ = [
     "Certificate",
     "Certificates",
     "CodedScheme",
+    "RateReport",
     "certify",
     "certify_many",
+    "certify_rates",
     "exceptions",
     "metrics",
     "nodes",
+    "optimal_squared_bias",
+    "ordering",
     "smoothers",
     "stragglers",
 ]

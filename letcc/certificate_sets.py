@@ -1,12 +1,13 @@
 """The certificates of many received sets at once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from letcc.certificates import Ball, check_ball, check_noise, check_reproduces_lines
-from letcc.nodes import FloatArray
+from letcc.nodes import FloatArray, IndexArray
 from letcc.received import as_index_sets
 from letcc.scheme import CodedScheme
 
@@ -67,20 +68,35 @@ def certify_many(
     if (np.diff(scheme.worker_points) <= 0).any():
         sets = np.take_along_axis(sets, np.argsort(scheme.worker_points[sets], axis=1), axis=1)
     bias, gain = np.empty((2, len(sets), scheme.num_data))
-    step = max(1, _FLOATS // (scheme.num_data * sets.shape[1]))
-    for start in range(0, len(sets), step):
-        block = slice(start, start + step)
+    for block in blocks_of(sets, scheme.num_data):
         matrices, nodes = scheme.decoding_matrices(sets[block]), scheme.worker_points[sets[block]]
-        constants, lines = 1 - matrices.sum(axis=2), scheme.data_points - np.einsum("bkn,bn->bk", matrices, nodes)
-        bias[block] = _kernel_norms(matrices, nodes, scheme.data_points)
+        bias[block], constants, lines = error_norms(matrices, nodes, scheme.data_points)
         if ball == "full":
             bias[block] += constants**2 + (lines + constants) ** 2
         else:
-            check_reproduces_lines(scheme, constants, lines, np.abs(matrices).sum(axis=2))
+            check_reproduces_lines(scheme.decoder, constants, lines, np.abs(matrices).sum(axis=2))
         np.einsum("bkn,bkn->bk", matrices, matrices, out=gain[block])
     for array in (bias, gain):
         array.setflags(write=False)
     return Certificates(bias.view(), gain.view(), float(noise_std))
+
+
+def blocks_of(sets: IndexArray, num_data: int) -> Iterator[slice]:
+    """Slices of received sets (B, n) whose matrices fit into the processor's cache together."""
+    step = max(1, _FLOATS // (num_data * sets.shape[1]))
+    return (slice(start, start + step) for start in range(0, len(sets), step))
+
+
+def error_norms(
+    matrices: FloatArray, nodes: FloatArray, targets: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The errors of any decoding matrices (B, K, n) over ascending nodes (B, n), each of shape (B, K).
+
+    The squared norm of e_k on the seminorm's ball, e_k[1] and e_k[t]; the full ball's squared norm has
+    e_k[1]^2 + e_k[t + 1]^2 more.
+    """
+    constants, lines = 1 - matrices.sum(axis=2), targets - np.einsum("bkn,bn->bk", matrices, nodes)
+    return _kernel_norms(matrices, nodes, targets), constants, lines
 
 
 def _kernel_norms(matrices: FloatArray, nodes: FloatArray, targets: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from letcc.exceptions import InfiniteCertificate, InvalidInput
 from letcc.nodes import FloatArray
 from letcc.received import as_indices
 from letcc.scheme import CodedScheme
+from letcc.smoothers import AbstractLinearSmoother
 
 Ball = Literal["seminorm", "full"]
 
@@ -67,7 +68,9 @@ def certify(
     functionals = _ErrorFunctionals.of(matrix, nodes, scheme.data_points)
     if ball == "seminorm":
         amplified = np.abs(matrix).sum(axis=1)
-        check_reproduces_lines(scheme, functionals.constants, functionals.slopes - functionals.constants, amplified)
+        check_reproduces_lines(
+            scheme.decoder, functionals.constants, functionals.slopes - functionals.constants, amplified
+        )
         functionals = functionals.on_seminorm()
     return Certificate(functionals, functionals.squared_norms(), (matrix**2).sum(axis=1), float(noise_std))
 
@@ -84,17 +87,27 @@ def check_noise(noise_std: float) -> None:
         raise InvalidInput(f"noise_std is {noise_std!r}: it must be a number from 0 to {_LOUDEST}")
 
 
+def reproduces_lines(constants: FloatArray, lines: FloatArray, amplified: FloatArray) -> bool:
+    """Whether all of the errors e_k[1] and e_k[t] are rounding, as the matrix's row sums amplify it."""
+    return bool(_line_defect(constants, lines, amplified).max() <= _REPRODUCES)
+
+
 def check_reproduces_lines(
-    scheme: CodedScheme, constants: FloatArray, lines: FloatArray, amplified: FloatArray
+    decoder: AbstractLinearSmoother, constants: FloatArray, lines: FloatArray, amplified: FloatArray
 ) -> None:
-    """Refuse the seminorm where the errors e_k[1] and e_k[t] are not rounding, as the matrix's row sums amplify it."""
-    defect = np.maximum(np.abs(constants), np.abs(lines)) / np.maximum(amplified, 1)
-    if defect.max() > _REPRODUCES:
+    """Refuse the seminorm where lines are not reproduced."""
+    if not reproduces_lines(constants, lines, amplified):
+        defect = _line_defect(constants, lines, amplified)
         *_, k = np.unravel_index(np.argmax(defect), defect.shape)
         raise InfiniteCertificate(
-            f"{scheme.decoder} does not reproduce straight lines from what was received (off by {defect.max():.1e} at "
+            f"{decoder} does not reproduce straight lines from what was received (off by {defect.max():.1e} at "
             f"data point {k}), so that its worst case over int g''^2 <= 1 is infinite: use ball=\"full\""
         )
+
+
+def _line_defect(constants: FloatArray, lines: FloatArray, amplified: FloatArray) -> FloatArray:
+    defect: FloatArray = np.maximum(np.abs(constants), np.abs(lines)) / np.maximum(amplified, 1)
+    return defect
 
 
 @dataclass(frozen=True, eq=False)

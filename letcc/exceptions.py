@@ -25,6 +25,10 @@ class Unresolved(LetccError):
     """A parameter is still a rule where its number is needed."""
 
 
+class NotFitted(LetccError):
+    """A scheme that adapts to the inputs has not seen them."""
+
+
 class InfiniteCertificate(LetccError, ValueError):
     """The worst case over the asked ball is unbounded."""
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from letcc._prepared import PREPARED, Prepared, read_only
 from letcc.arrays import Values, as_columns, combine, untraced
-from letcc.exceptions import InvalidInput, TooFewReceived
+from letcc.exceptions import InvalidInput, NotFitted, TooFewReceived
 from letcc.nodes import (
     FloatArray,
     as_points,
@@ -18,6 +18,7 @@ from letcc.nodes import (
     equispaced,
     sorting_order,
 )
+from letcc.ordering import ShortPath
 from letcc.received import as_array, as_index_sets, as_indices
 from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline
 from letcc.smoothers.spline import SplineRule
@@ -47,6 +48,9 @@ class CodedScheme:
         Distinct, in [-1, 1], in any order.
     worker_points : array_like, shape (N,)
         Distinct, in [-1, 1], in any order.
+    ordering : ShortPath, optional
+        How `fit` places the data points for given inputs. A scheme that has one is adaptive: it encodes and decodes
+        once it is fitted.
 
     Raises
     ------
@@ -56,6 +60,7 @@ class CodedScheme:
     See Also
     --------
     letcc, bacc, lagrange : The schemes of the literature.
+    recommended : What does best on networks.
 
     Examples
     --------
@@ -72,6 +77,7 @@ class CodedScheme:
     decoder: AbstractLinearSmoother
     data_points: FloatArray
     worker_points: FloatArray
+    ordering: ShortPath | None = None
     _hash: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +92,8 @@ class CodedScheme:
         )
         for name, points in (("data_points", data), ("worker_points", workers)):
             object.__setattr__(self, name, points)
+        if not isinstance(self.ordering, ShortPath | None):
+            raise InvalidInput(f"ordering must be a ShortPath or None, not {self.ordering!r}")
         if not self.encoder.resolved:
             raise InvalidInput(f"the encoder {self.encoder} must have numbers: only a decoder can choose from outputs")
         if self.num_data < self.encoder.min_nodes:
@@ -94,7 +102,8 @@ class CodedScheme:
             raise InvalidInput(
                 f"{self.decoder} decodes from at least {self.min_received} workers, but there are only {len(workers)}"
             )
-        object.__setattr__(self, "_hash", hash((self.encoder, self.decoder, data.tobytes(), workers.tobytes())))
+        identity = self.encoder, self.decoder, self.ordering, data.tobytes(), workers.tobytes()
+        object.__setattr__(self, "_hash", hash(identity))
 
     @classmethod
     def letcc(
@@ -263,12 +272,14 @@ class CodedScheme:
         TooFewReceived
             If they have fewer than `min_received`.
         """
+        self._check_fitted()
         indices = as_index_sets(received_sets, self.num_workers)
         self._check_enough(indices.shape[1])
         return read_only(self.decoder.operators(self.worker_points[indices], self.data_points))
 
     def _encoding(self) -> Prepared:
         def build() -> Prepared:
+            self._check_fitted()
             return Prepared(self.encoder.operator(self.data_points, self.worker_points), np.arange(self.num_data))
 
         return PREPARED.get((self, "encode"), build)
@@ -291,9 +302,14 @@ class CodedScheme:
         return PREPARED.get(key, build)
 
     def _prepare(self, received: ArrayLike | None) -> Prepared:
+        self._check_fitted()
         indices = as_indices(received, self.num_workers)
         self._check_enough(indices.size)
         return Prepared(self.decoder.operator(self.worker_points[indices], self.data_points), indices)
+
+    def _check_fitted(self) -> None:
+        if self.ordering is not None:
+            raise NotFitted(f"{self} places its data points by the inputs: use the scheme that fit(x) returns")
 
     def _check_enough(self, received: int) -> None:
         if received < self.min_received:
@@ -325,6 +341,7 @@ class CodedScheme:
         InvalidInput, TooFewReceived, NonFiniteValues
             As for `decode`.
         """
+        self._check_fitted()
         if self.decoder.resolved:
             return self
         indices = as_indices(received, self.num_workers)
@@ -332,6 +349,33 @@ class CodedScheme:
         values = as_columns(outputs, _OUTPUTS, indices)
         decoder = self.decoder.resolve(self.worker_points[indices], values)
         return CodedScheme(self.encoder, decoder, self.data_points, self.worker_points)
+
+    def fit(self, x: Array) -> Self:
+        """Place the data points for given inputs.
+
+        Parameters
+        ----------
+        x : array_like or torch.Tensor, shape (K, ...)
+            The inputs that will be encoded.
+
+        Returns
+        -------
+        CodedScheme
+            With the data points in the order of `x`, so that nothing is permuted in `encode` or `decode`. This one
+            where it is not adaptive.
+
+        Raises
+        ------
+        InvalidInput
+            If the first axis is not K, or `x` does not hold numbers.
+        NonFiniteValues
+            If an input is NaN or infinite.
+        """
+        if self.ordering is None:
+            return self
+        if len(x) != self.num_data:  # type: ignore[arg-type]
+            raise InvalidInput(f"the scheme has {self.num_data} data points, but there are {len(x)} inputs")  # type: ignore[arg-type]
+        return type(self)(self.encoder, self.decoder, self.ordering.data_points(x), self.worker_points)
 
     def encode(self, x: Array, *, check_finite: bool = True) -> Array:
         """Coded inputs, one for each worker.
@@ -396,7 +440,7 @@ class CodedScheme:
             return NotImplemented
         return (
             self._hash == other._hash
-            and (self.encoder, self.decoder) == (other.encoder, other.decoder)
+            and (self.encoder, self.decoder, self.ordering) == (other.encoder, other.decoder, other.ordering)
             and np.array_equal(self.data_points, other.data_points)
             and np.array_equal(self.worker_points, other.worker_points)
         )
@@ -407,14 +451,15 @@ class CodedScheme:
 
     def __repr__(self) -> str:
         """The smoothers and the sizes; the points are attributes."""
+        ordering = f", ordering={self.ordering}" if self.ordering else ""
         return (
             f"CodedScheme(encoder={self.encoder}, decoder={self.decoder}, "
-            f"num_data={self.num_data}, num_workers={self.num_workers})"
+            f"num_data={self.num_data}, num_workers={self.num_workers}{ordering})"
         )
 
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         """Copy and unpickle through the constructor, which makes the points immutable again."""
-        return type(self), (self.encoder, self.decoder, self.data_points, self.worker_points)
+        return type(self), (self.encoder, self.decoder, self.data_points, self.worker_points, self.ordering)
 
 
 def _integer(value: int, name: str) -> int:

@@ -265,7 +265,7 @@ class TestJudgeRates:
         table = tabulate(BY_ID["letcc-noiseless"], -3, 3)
         exponent = fit_sweep(table, "S")
         assert exponent.value == pytest.approx(3)
-        assert exponent.window == (8, 32)
+        assert exponent.window == (2, 32)
         assert describe(exponent)["low"] == pytest.approx(2.95)
 
 

@@ -12,7 +12,7 @@ from theory.evidence import Scope
 from theory.explain import find_claim, print_claim
 from theory.options import JOBS, RESULTS, Jobs, Out, Seed
 from theory.report import console, exit_status, print_verdicts
-from theory.schemes import load_scheme, print_rates, rates_row
+from theory.schemes import certify_scheme, print_rates, rates_row
 from theory.store import provenance
 
 _DEFAULT = Scope()
@@ -47,7 +47,7 @@ def main(
 
 def _run(claim: str | None, scheme: str | None, scope: Scope, *, as_json: bool, jobs: int, out: Path) -> int:
     if scheme is not None:
-        report = load_scheme(scheme)
+        report = certify_scheme(scheme)
         if as_json:
             _print_json([rates_row(scheme, report)], scope)
         else:

@@ -11,6 +11,7 @@ from theory.claims import BY_ID
 
 _WIDTH = 140
 _NARROW = 120  # terminals narrower than this get the numbers only
+_LONGEST = max(map(len, BY_ID))
 
 
 def console() -> Console:
@@ -33,30 +34,31 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
         As `theory.certification.certify_claims` returns them, joined with measurements or not.
     output : rich.console.Console
     """
-    narrow = output.width < _NARROW
     table = Table(title="Claims", box=SIMPLE_HEAD, show_lines=True)
-    for column in ("claim", "source", "predicted", "certified", "measured", "verdict"):
-        if column != "source" or not narrow:
-            table.add_column(
-                column, no_wrap=column not in ("claim", "source"), min_width=20 if column == "claim" else 9
-            )
+    table.add_column("claim", min_width=_LONGEST, no_wrap=True)
+    table.add_column("verdict", min_width=12, no_wrap=True)  # before the evidence, which may be cut
+    for column in ("predicted", "certified", "measured"):
+        table.add_column(column, min_width=9, overflow="fold")
+    if output.width >= _NARROW:
+        table.add_column("source")
     for row in rows:
         claim = BY_ID[row["claim"]]
-        source = ["negative control" if claim.control else f"{claim.citation} ({claim.provenance})"]
+        source = "negative control" if claim.control else f"{claim.citation} ({claim.provenance})"
         table.add_row(
-            f"[bold]{claim.id}[/]" if narrow else f"[bold]{claim.id}[/]\n{claim.statement}",
-            *([] if narrow else source),
-            *("\n".join(evidence_lines(row[key])) or "-" for key in ("predicted", "certified", "measured")),
+            f"[bold]{claim.id}[/]",
             print_verdict(row),
+            *("\n".join(evidence_lines(row[key])) or "-" for key in ("predicted", "certified", "measured")),
+            *([source] if output.width >= _NARROW else []),
         )
     output.print(table)
+    rows = [row for row in rows if not _awaits_measurement(row)]
     expected = sum(row["verdict"] == row["expected"] for row in rows)
     controls = sum(row["control"] and row["verdict"] == Verdict.REFUTED for row in rows)
     output.print(
         f"{expected} of {len(rows)} verdicts are as expected, the refutation of {controls} false claims among them. "
-        "Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the worst pointwise mean "
-        "squared error with their intervals; growth: exponent of error / (S^s N^n) in N along a curve, claimed to be "
-        "at most 0.",
+        "Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the error with their "
+        "intervals; growth: exponent of error / (S^s N^n) in N along a curve, claimed to be at most 0. All about one "
+        "claim: python -m theory --claim ID",
         soft_wrap=False,
     )
 

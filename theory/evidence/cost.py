@@ -45,5 +45,5 @@ class DecodeCost(AbstractEvidence):
     def judge(self, claim: "Claim", table: list[Row]) -> tuple[Verdict, dict[str, Any]]:
         """See `AbstractEvidence.judge`."""
         fits = {sweep: fit_sweep(table, sweep) for sweep in ("building", "applying")}
-        evidence: dict[str, Any] = {f"|F|, numbers while {sweep}": describe(fit) for sweep, fit in fits.items()}
+        evidence: dict[str, Any] = {f"|F|, {sweep}": describe(fit) for sweep, fit in fits.items()}
         return weakest(fit.judge(float(claim.exponents["|F|"])) for fit in fits.values()), evidence

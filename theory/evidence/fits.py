@@ -32,7 +32,9 @@ def fit_sweep(table: list[Row], name: str, x: Callable[[Row], float] | None = No
     if x is None:
         x = _stragglers if name.startswith("S,") or name == "S" else _workers
     rows = sorted((row for row in table if row["sweep"] == name), key=x)
-    return fit_exponent([x(row) for row in rows], [row["error"] for row in rows], floor=_ROUNDING)
+    uncertainty = [row["uncertainty"] for row in rows] if all("uncertainty" in row for row in rows) else None
+    errors = [row["error"] for row in rows]
+    return fit_exponent([x(row) for row in rows], errors, floor=_ROUNDING, uncertainty=uncertainty)
 
 
 def _stragglers(row: Row) -> float:

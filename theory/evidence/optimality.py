@@ -64,7 +64,7 @@ class SplineOptimality(AbstractEvidence):
     def judge(self, claim: "Claim", table: list[Row]) -> tuple[Verdict, dict[str, Any]]:
         """See `AbstractEvidence.judge`."""
         decrease, residual = (max(row[name] for row in table) for name in ("error", "stationarity"))
-        evidence = {"largest decrease by a perturbation": decrease, "residual of stationarity": residual}
+        evidence = {"largest decrease": decrease, "stationarity's residual": residual}
         if decrease <= _OPTIMAL and residual <= _STATIONARY:
             return Verdict.HOLDS, evidence
         return (Verdict.REFUTED if decrease > _NOT_OPTIMAL else Verdict.INCONCLUSIVE), evidence

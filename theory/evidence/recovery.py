@@ -148,8 +148,8 @@ class BestLinear(AbstractEvidence):
         """See `AbstractEvidence.judge`."""
         off = max(abs(row[name] - 1) for row in table for name in ("error", "least"))
         at_64 = [row["average"] for row in table if row["num_workers"] == 64 and row["points"] == "chebyshev"]
-        evidence: dict[str, Any] = {"distance from the best linear decoder": off}
-        evidence |= {"best for the average over k, N = 64: lambda / lambda*": ratio for ratio in at_64}
+        evidence: dict[str, Any] = {"off the best linear decoder by": off}
+        evidence |= {"lambda / lambda*, best for the average": ratio for ratio in at_64}
         return (Verdict.HOLDS if off <= _EQUAL else Verdict.REFUTED), evidence
 
 

@@ -97,13 +97,13 @@ class RecoveryThreshold(AbstractEvidence):
             [row for row in table if row["sweep"] == sweep] for sweep in ("every set", "sampled", "growing")
         )
         largest = max(row["error"] for row in every)
-        evidence: dict[str, Any] = {"largest error at the threshold, every set": largest}
+        evidence: dict[str, Any] = {"largest error at threshold": largest}
         for row in sampled:
             evidence[f"N = {row['num_workers']}, threshold {row['threshold']}: condition, error"] = (
                 f"{row['condition']:.1e}, {row['typical']:.1e}"
             )
         growth = linregress([row["threshold"] for row in growing], np.log([row["condition"] for row in growing]))
-        evidence["N = 2 threshold: condition's growth for each worker needed"] = float(np.exp(growth.slope))
+        evidence["condition's growth per worker, N = 2 threshold"] = float(np.exp(growth.slope))
         holds = largest <= _EXACT and all(row["refused"] for row in table)
         return (Verdict.HOLDS if holds else Verdict.REFUTED), evidence
 
