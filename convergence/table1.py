@@ -41,7 +41,9 @@ def measure_network(data_root: Path | None, seed: int, out: Path) -> tuple[dict[
     """
     dataset = dataset_of(data_root)
     test_images = load_images(dataset, data_root, train=False)
-    network, metadata = trained(find("lenet5", dataset), seed, data_root, say=_say)
+    asked = find("lenet5", dataset)
+    asked.check(test_images)
+    network, metadata = trained(asked, seed, data_root, say=_say)
     schemes = {"BACC": CodedScheme.bacc(DATA, WORKERS), "LeTCC": CodedScheme.letcc(DATA, WORKERS)}
     trials = run_trials(network, test_images, schemes, STRAGGLERS, TRIALS, seed)
     spec = {

@@ -133,7 +133,7 @@ def _files(arrays: dict[str, Any], path: Path, split: str, classes: int) -> list
 
 def _arrays(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)
     except (OSError, ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise DataNotFound(f"{path} cannot be read, it is probably a broken download ({error})") from error
