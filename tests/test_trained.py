@@ -71,7 +71,7 @@ class TestArchitectures:
             images = torch.rand(3, *network.shape)
             logits = module(images)
             assert logits.shape == (3, 10)
-            torch.testing.assert_close(module(images[1:2]), logits[1:2], rtol=1e-4, atol=1e-5)  # each on its own
+            torch.testing.assert_close(module(images[1:2]), logits[1:2], rtol=1e-3, atol=1e-4)  # each on its own
 
     def test_reparameterised_repvgg_is_the_same_function(self):
         module = RepVGG(3, (8, 12, 16), (1, 2, 2)).train()
