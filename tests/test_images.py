@@ -225,6 +225,14 @@ class TestImporting:
         assert import_data(tmp_path / "source", tmp_path / "data", silent) == ["mnist"]
         assert len(load_images("mnist", tmp_path / "data", train=True)) == 6
 
+    def test_archives_where_their_files_belong(self, tmp_path, source):
+        raw = tmp_path / "data" / "MNIST" / "raw"
+        raw.parent.mkdir(parents=True)
+        (source / "mnist").rename(raw)
+        assert import_data(raw, tmp_path / "data", silent) == ["mnist"]
+        assert len(load_images("mnist", tmp_path / "data", train=True)) == 6
+        assert len(list(raw.iterdir())) == 8
+
     @pytest.mark.parametrize(
         ("damage", "message"),
         [
@@ -235,6 +243,7 @@ class TestImporting:
             ("npz offsets", "the offsets, labels and bytes of its split 'train' do not fit together"),
             ("npz split", r"cifar\.npz has no test_jpeg"),
             ("npz label", "the offsets, labels and bytes of its split 'test' do not fit together"),
+            ("wnids", r"photographs\.npz has 2 wnids for 3 images"),
             ("image", "is no image, or a damaged one"),
         ],
     )
@@ -256,14 +265,18 @@ class TestImporting:
                 np.savez(npz, **{name: value for name, value in arrays.items() if name != "test_jpeg"})
             case "npz label":
                 np.savez(npz, **arrays | {"test_labels": arrays["test_labels"] + 1})
+            case "wnids":
+                arrays = imagenet_arrays()
+                np.savez(source / "photographs.npz", **arrays | {"wnids": arrays["wnids"][:2]})
             case "image":
                 np.savez(npz, **arrays | {"test_jpeg": np.zeros_like(arrays["test_jpeg"])})
         root = tmp_path / "data"
         with pytest.raises(DataNotFound, match=message):
             import_data(source, root, silent)
         left = {path.name for path in root.iterdir()} if root.exists() else set()
-        assert left <= {"MNIST"}  # whole, where it came first
-        assert not (root / "MNIST" / "raw").exists() or len(load_images("mnist", root, train=False)) == 4
+        assert left <= {"MNIST", "cifar10"}  # whole, where they came first
+        for dataset, folder in {"mnist": "MNIST", "cifar10": "cifar10"}.items():
+            assert folder not in left or len(load_images(dataset, root, train=False)) > 3
 
     def test_nothing_to_import(self, tmp_path):
         with pytest.raises(DataNotFound, match="is not a folder"):
