@@ -338,7 +338,6 @@ class TestTable1:
             asked.update(schemes=schemes, stragglers=stragglers, count=count, seed=seed)
             return trials
 
-        monkeypatch.setattr(table1, "load_images", lambda dataset, root, train: None)
         monkeypatch.setattr(table1, "trained", lambda *_, **__: (None, {"dataset": "digits"}))
         monkeypatch.setattr(table1, "run_trials", run_trials)
         row, summary = table1.measure_network(None, 3, tmp_path)

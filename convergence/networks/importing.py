@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from convergence.networks.images import MNIST_FILES, DataNotFound, load_images
+from convergence.networks.images import IMAGENET_CLASSES, MNIST_FILES, DataNotFound, load_images
 from letcc.exceptions import InvalidInput
 
 if TYPE_CHECKING:
@@ -73,18 +73,33 @@ def import_data(source: Path, data_root: Path, say: Callable[[str], None] = prin
         raise DataNotFound(f"{source} holds neither MNIST's files ({MNIST_FILES[0]}, ...) nor .npz files of images")
 
     for dataset, (target, unpack, splits) in jobs.items():
-        if target.exists():
+        if _is_there(dataset, target):
             say(f"{dataset}: {target} is there already, and left as it is; remove it to import again")
             continue
-        target.parent.mkdir(parents=True, exist_ok=True)
+        data_root.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=data_root) as partial:
             mirror = Path(partial) / target.relative_to(data_root)
             mirror.mkdir(parents=True)
             unpack(mirror)
             sizes = [len(load_images(dataset, Path(partial), train=train)) for train in splits]
-            os.replace(mirror, target)
+            _move(mirror, target)
         say(f"{dataset}: {' + '.join(map(str, sizes))} images in {target}")
     return list(jobs)
+
+
+def _is_there(dataset: str, target: Path) -> bool:
+    if dataset == "mnist":  # whose folder may hold archives that are to be unpacked beside themselves
+        return all((target / name).exists() for name in MNIST_FILES)
+    return target.exists()
+
+
+def _move(folder: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        os.replace(folder, target)
+        return
+    for path in folder.iterdir():
+        os.replace(path, target / path.name)
 
 
 def _unpack_mnist(found: dict[str, Path], folder: Path) -> None:
@@ -105,9 +120,11 @@ def _cifar10(arrays: dict[str, Any], path: Path, folder: Path) -> None:
 
 
 def _imagenet(arrays: dict[str, Any], path: Path, folder: Path) -> None:
-    index = {}
-    for wnid, (label, content) in zip(arrays["wnids"].tolist(), _files(arrays, path, "test", 1000), strict=True):
-        _write(folder / "val" / wnid / f"{wnid}.jpg", content)
+    files, names, index = _files(arrays, path, "test", IMAGENET_CLASSES), arrays["wnids"].tolist(), {}
+    if len(names) != len(files):
+        raise DataNotFound(f"{path} has {len(names)} wnids for {len(files)} images: one of each image is needed")
+    for count, (wnid, (label, content)) in enumerate(zip(names, files, strict=True)):
+        _write(folder / "val" / wnid / f"{count:05d}.jpg", content)
         index[wnid] = label
     (folder / "classes.json").write_text(json.dumps(index, indent=0) + "\n")
 
@@ -133,7 +150,7 @@ def _files(arrays: dict[str, Any], path: Path, split: str, classes: int) -> list
 
 def _arrays(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            return dict(file)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays) if {"wnids", "classes"} & set(arrays.files) else {}
     except (OSError, ValueError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise DataNotFound(f"{path} cannot be read, it is probably a broken download ({error})") from error

@@ -47,7 +47,7 @@ def trained(
     download: bool = False,
     committed: bool = True,
 ) -> tuple[torch.nn.Module, dict[str, Any]]:
-    """The network with its weights: the committed ones where they are of this seed, else from the cache, else trained.
+    """The network with its weights: the committed ones if of this seed and recipe, else from the cache, else trained.
 
     Parameters
     ----------
@@ -56,7 +56,8 @@ def trained(
     seed : int
         Determines the weights, but for the networks that come trained.
     data_root : Path, optional
-        As in `load_images`; only read where the weights are not committed.
+        As in `load_images`; only read where the weights are not committed. Committed ones serve whatever the exact
+        bytes of the images, since JPEG files decode to slightly different pixels on other machines.
     cache_dir : Path, optional
         Made if missing; the user's by default. Training that was interrupted goes on from what is kept there.
     say : callable
@@ -87,8 +88,8 @@ def trained(
         return module, described | {"weights_sha256": digest}
     identity = described | {"seed": seed, "recipe": asdict(network.recipe)}
     path = committed_path(network)
-    metadata = read_metadata(path) if committed else None
-    if metadata is None or metadata.get("seed") != seed:
+    found = read_metadata(path) if committed else None
+    if found is None or any(found.get(key) != identity[key] for key in ("seed", "recipe")):
         images = load_images(network.dataset, data_root, train=True)
         identity["data_sha256"] = images.checksum()
         path = weights_path(cache_dir or cache_folder(), identity)
