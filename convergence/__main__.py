@@ -13,6 +13,8 @@ from convergence.networks.registry import NETWORKS, find
 from convergence.networks.trained import accuracy, cache_folder, trained
 from convergence.networks.trained import commit as commit_weights
 from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
+from convergence.studies import STUDIES, print_studies, run_studies
+from convergence.table1 import SETTINGS, TRIALS, find_subjects, measure_table
 from convergence.verify import images_used, measure, verify
 from letcc.exceptions import InvalidInput, LetccError
 from theory.options import JOBS, RESULTS, Jobs, Out, Seed
@@ -87,6 +89,33 @@ def stability_command(
     for loss in losses:
         typer.echo(f"lost digits: {loss}", err=True)
     raise typer.Exit(int(bool(losses)))
+
+
+@app.command("table1")
+def table1_command(
+    network: Annotated[list[str] | None, typer.Option(help=f"Only this one: {', '.join(SETTINGS)}.")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help=f"Only this one: {', '.join(DATASETS)}.")] = None,
+    trials: Annotated[int, typer.Option(min=2, help="Paired trials of each network.")] = TRIALS,
+    study: Annotated[list[str] | None, typer.Option(help=f"Also: {', '.join(STUDIES)}, or all.")] = None,
+    data_root: DataRoot = None,
+    seed: Seed = 0,
+    jobs: Jobs = JOBS,
+    out: Out = RESULTS,
+) -> None:
+    """Run BACC, LeTCC and what improves on them on trained networks; write table1.json and networks.parquet.
+
+    On every network whose images are in the data root; without one, on the digits that scikit-learn ships. A run that
+    was interrupted goes on. Exits with 0 when done, 2 for bad usage.
+    """
+    with _usage_errors():
+        studies = list(STUDIES) if study == ["all"] else study or []
+        unknown = [name for name in studies if name not in STUDIES]
+        if unknown:
+            raise InvalidInput(f"there is no study {unknown[0]!r}: there are {', '.join(STUDIES)}, or all")
+        subjects = find_subjects(network, dataset, data_root, seed, lambda line: typer.echo(line, err=True))
+        measure_table(subjects, trials, jobs, out, console())
+        if studies:
+            print_studies(run_studies(subjects, studies, max(2, trials // 4), jobs, out), console())
 
 
 @app.command("train")

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
 
 from convergence.networks.campaign import Subject, loaded, run_campaign
 from convergence.networks.trials import TRANSMISSIONS, Case, summarise
-from convergence.table1 import BASELINE, SETTINGS, Setting, schemes, smoothing_cases
-from letcc import CodedScheme
+from convergence.table1 import BASELINE, SETTINGS, SMOOTHINGS, Setting, schemes, smoothing_cases
 from letcc.rates import fit_exponent
 from theory.store import provenance, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from rich.console import Console
+
+    from letcc import CodedScheme
 
 _SHOWN = ("BACC", "LeTCC", "recommended")
 _WORKERS = (32, 64, 128, 256, 512, 1024)
@@ -57,6 +61,16 @@ STUDIES: dict[str, Callable[[Setting], list[Case]]] = {
     "smoothing": smoothing_cases,
     "transmission": _over_transmissions,
     "workers": _over_workers,
+}
+
+
+# what runs in each study: a column of the trials
+_RUNS = {
+    "stragglers": "num_stragglers",
+    "data": "num_data",
+    "smoothing": "lambda_e (down) and lambda_d",
+    "transmission": "transmission",
+    "workers": "num_workers",
 }
 
 
@@ -117,6 +131,41 @@ def slopes(table: pd.DataFrame) -> pd.DataFrame:
         labels = {"network": network, "dataset": dataset, "scheme": scheme}
         rows.append(labels | {"exponent": fit.value, "low": fit.low, "high": fit.high})
     return pd.DataFrame(rows)
+
+
+def print_studies(table: pd.DataFrame, output: Console) -> None:
+    """Print mean RMSE by study, in blocks of what runs, and the exponents in N.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `run_studies`.
+    output : rich.console.Console
+    """
+    rmse = table[table["metric"] == "rmse"]
+    for (network, dataset, study), of in rmse.groupby(["network", "dataset", "study"], sort=False):
+        title = f"{network} on {dataset}, RMSE by {_RUNS[study]}"
+        if study == "smoothing":
+            pairs = of["scheme"].str.split(", ", expand=True)
+            wide = of.assign(lambda_e=pairs[0], lambda_d=pairs[1]).pivot(
+                index="lambda_e", columns="lambda_d", values="mean"
+            )
+            order = [f"{value:g}" for value in SMOOTHINGS]
+            wide = wide.loc[order, order]
+        else:
+            wide = of.pivot(index="scheme", columns=_RUNS[study], values="mean").loc[list(_SHOWN)]
+            wide = wide[of[_RUNS[study]].unique()]
+        printed = Table("", *map(str, wide.columns), title=title, box=SIMPLE_HEAD)
+        for name, values in wide.iterrows():
+            printed.add_row(str(name), *(f"{value:.2f}" for value in values))
+        output.print(printed)
+    if "workers" in set(table["study"]):
+        for row in slopes(table).to_dict("records"):
+            output.print(
+                f"{row['network']} on {row['dataset']}, {row['scheme']}: mean squared error falls like "
+                f"N^{row['exponent']:.2f} ({row['low']:.2f} .. {row['high']:.2f})",
+                soft_wrap=True,
+            )
 
 
 def _coded_inputs(subjects: Sequence[Subject]) -> pd.DataFrame:

@@ -9,9 +9,13 @@ import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from convergence.networks.cache import UnusableWeights
 from convergence.networks.campaign import Subject, loaded, run_campaign
+from convergence.networks.images import DataNotFound
+from convergence.networks.registry import NETWORKS
 from convergence.networks.trials import Case, summarise
 from letcc import CodedScheme
+from letcc.exceptions import InvalidInput
 from letcc.ordering import ShortPath
 from letcc.rates import Verdict
 from letcc.smoothers import SobolevRidge
@@ -20,7 +24,7 @@ from theory.claims import BY_ID
 from theory.store import provenance, write_rows, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -64,6 +68,59 @@ PAPER = {
     ("vit-b16", "imagenet", "BACC"): (0.68, 0.13, 0.90, 0.07),
     ("vit-b16", "imagenet", "LeTCC"): (0.62, 0.11, 0.94, 0.06),
 }
+
+
+def find_subjects(
+    networks: Sequence[str] | None,
+    datasets: Sequence[str] | None,
+    data_root: Path | None,
+    seed: int,
+    say: Callable[[str], None],
+) -> list[Subject]:
+    """The networks to be tried, loaded once, so that what is missing is known before any long work.
+
+    Parameters
+    ----------
+    networks, datasets : sequence of str, optional
+        Which; None for all that can be had: with a data root those of its images, without one those of the digits.
+    data_root : Path or None
+    seed : int
+        Of the trials.
+    say : callable
+        Gets a line about each one that is left out.
+
+    Returns
+    -------
+    list of Subject
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such network.
+    DataNotFound, UnusableWeights
+        If one that was asked for, or every one, lacks its images or weights.
+    """
+    asked = [
+        network
+        for network in NETWORKS
+        if network.name in (networks or SETTINGS)
+        and (network.dataset in datasets if datasets else (network.dataset == "digits") == (data_root is None))
+    ]
+    if not asked:
+        listed = ", ".join(f"{network.name} on {network.dataset}" for network in NETWORKS)
+        raise InvalidInput(f"there is no such network; there are {listed}")
+    found = []
+    for network in asked:
+        subject = Subject(network.name, network.dataset, data_root, seed)
+        try:
+            loaded(subject)
+        except (DataNotFound, UnusableWeights) as error:
+            if networks or datasets or (network is asked[-1] and not found):
+                raise
+            say(f"left out, {network.name} on {network.dataset}: {error}")
+        else:
+            found.append(subject)
+    return found
 
 
 def schemes(num_data: int, num_workers: int, smoothings: tuple[float, float]) -> dict[str, CodedScheme]:
