@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +16,7 @@ from letcc.rates import fit_exponent
 from theory.store import provenance, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -157,7 +156,7 @@ def print_studies(table: pd.DataFrame, output: Console) -> None:
             wide = wide[of[_RUNS[study]].unique()]
         printed = Table("", *map(str, wide.columns), title=title, box=SIMPLE_HEAD)
         for name, values in wide.iterrows():
-            printed.add_row(str(name), *(f"{value:.2f}" for value in values))
+            printed.add_row(str(name), *(f"{value:.3g}" for value in values))
         output.print(printed)
     if "workers" in set(table["study"]):
         for row in slopes(table).to_dict("records"):
