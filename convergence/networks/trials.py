@@ -33,7 +33,7 @@ def _gaussian(outputs: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
 
 
 def _int8(outputs: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
-    step = outputs.abs().amax(dim=1, keepdim=True) / 127
+    step = outputs.abs().amax(dim=1, keepdim=True).clamp_min(torch.finfo(outputs.dtype).tiny) / 127
     return (outputs / step).round() * step
 
 
@@ -76,7 +76,7 @@ class Case:
         workers, data = self.scheme.num_workers, self.scheme.num_data
         if workers < data:
             raise InvalidInput(f"{self.name}: {workers} workers are fewer than the {data} data points: use more")
-        if workers - self.stragglers < self.scheme.min_received:
+        if self.stragglers < 0 or workers - self.stragglers < self.scheme.min_received:
             raise InvalidInput(
                 f"{self.name}: {self.stragglers} of {workers} workers lost leave {workers - self.stragglers}, but "
                 f"{self.scheme.min_received} are needed"
