@@ -12,7 +12,7 @@ import pytest
 import typer
 
 import figures.__main__
-from figures import error_against_workers
+from figures import error_against_workers, extremal_function
 from figures.results import MissingResult, Results
 from figures.style import save, style
 from letcc.rates import Verdict
@@ -26,7 +26,7 @@ CLAIMS = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
 EXPONENTS = {"letcc-noiseless": -3, "bacc-rate": -2, "letcc-noisy": -0.6, "letcc-noisy-optimal": -0.75}
 LEVEL = {"certified": 1.0, "measured": 0.1}
 WORKERS = (32, 64, 128, 256, 512)
-DRAWN = [f"{name}.{kind}" for name in ("error-against-workers", "extremal-function") for kind in ("pdf", "png")]
+FIGURES = ("error-against-workers", "extremal-function")
 
 
 def write_results(folder):
@@ -73,9 +73,10 @@ def drawn(results):
     """The files of one run, as bytes."""
     finished = run_figures(results, PYTHONHASHSEED="1")
     assert finished.returncode == 0, finished.stderr
-    assert finished.stdout.splitlines() == [str(results / "figures" / name) for name in DRAWN]
-    assert sorted(os.listdir(results / "figures")) == DRAWN
-    return {name: (results / "figures" / name).read_bytes() for name in DRAWN}
+    names = [f"{name}.{suffix}" for name in FIGURES for suffix in ("pdf", "png")]
+    assert finished.stdout.splitlines() == [str(results / "figures" / name) for name in names]
+    assert sorted(os.listdir(results / "figures")) == names
+    return {name: (results / "figures" / name).read_bytes() for name in names}
 
 
 def streams_of(pdf):
@@ -103,26 +104,29 @@ class TestFiles:
         different = [name for name, content in drawn.items() if (out / "figures" / name).read_bytes() != content]
         assert different == []
 
-    def test_fonts_are_truetype(self, drawn):
-        pdf = streams_of(drawn["error-against-workers.pdf"])
+    @pytest.mark.parametrize("name", FIGURES)
+    def test_fonts_are_truetype(self, drawn, name):
+        pdf = streams_of(drawn[f"{name}.pdf"])
         assert b"/FontFile2" in pdf
         assert re.search(rb"/Subtype\s*/(CIDFontType2|TrueType)\b", pdf)
         assert not re.search(rb"/(Subtype|FontType)\s*/Type3\b", pdf)
 
-    def test_no_dates(self, drawn):
-        pdf, png = drawn["error-against-workers.pdf"], drawn["error-against-workers.png"]
+    @pytest.mark.parametrize("name", FIGURES)
+    def test_no_dates(self, drawn, name):
+        pdf, png = drawn[f"{name}.pdf"], drawn[f"{name}.png"]
         assert pdf.startswith(b"%PDF-")
         assert b"CreationDate" not in streams_of(pdf)
         assert png.startswith(b"\x89PNG")
         assert b"tIME" not in png
         assert b"Creation Time" not in png
 
-    def test_size_in_print(self, drawn):
-        """6.9 x 4.6 inches: the full width of a two-column page."""
-        box = re.search(rb"/MediaBox\s*\[([^\]]*)\]", drawn["error-against-workers.pdf"])[1]
-        np.testing.assert_allclose([float(n) / 72 for n in box.split()], [0, 0, 6.9, 4.6], atol=0.01)
-        header = drawn["error-against-workers.png"][16:24]
-        assert [int.from_bytes(header[:4]), int.from_bytes(header[4:])] == [1380, 920]
+    @pytest.mark.parametrize(("name", "height"), list(zip(FIGURES, (4.6, 2.5), strict=True)))
+    def test_size_in_print(self, drawn, name, height):
+        """6.9 inches: the full width of a two-column page."""
+        box = re.search(rb"/MediaBox\s*\[([^\]]*)\]", drawn[f"{name}.pdf"])[1]
+        np.testing.assert_allclose([float(n) / 72 for n in box.split()], [0, 0, 6.9, height], atol=0.01)
+        header = drawn[f"{name}.png"][16:24]
+        assert [int.from_bytes(header[:4]), int.from_bytes(header[4:])] == [1380, round(200 * height)]
 
     def test_an_interrupted_save_keeps_the_old_figure(self, tmp_path):
         class Interrupted:
@@ -166,6 +170,30 @@ class TestErrorAgainstWorkers:
         assert slopes == {f"$N^{{{BY_ID[claim].exponents['N']}}}$" for claim in claims}
 
 
+class TestExtremalFunction:
+    def test_draws_what_was_certified(self, results):
+        table = Results(results).table("extremal")
+        with style():
+            figure = extremal_function.draw(Results(results))
+            for axis, method in zip(figure.axes, ("LeTCC", "BACC"), strict=True):
+                parts = dict(iter(table[table.scheme == method].groupby("part")))
+                assert axis.get_title() == f"{method}, N = 32, K = 8, S = 6"
+                labels = {
+                    "extremal": "extremal function",
+                    "decoder": f"{method}'s answer",
+                    "received": "received workers",
+                    "data": "data points",
+                }
+                drawn = {line.get_label(): line.get_xydata() for line in axis.lines}
+                assert set(drawn) == set(labels.values())
+                for part, label in labels.items():
+                    np.testing.assert_array_equal(drawn[label], parts[part][["t", "value"]].to_numpy())
+                decoder, received = drawn[labels["decoder"]], drawn[labels["received"]]
+                through = np.interp(received[:, 0], *decoder.T)
+                assert np.abs(through - received[:, 1]).max() < 1e-3  # it interpolates
+            plt.close(figure)
+
+
 def fit(x, y):
     """Level and exponent of an exact power."""
     exponents = np.diff(np.log(y)) / np.diff(np.log(x))
@@ -174,7 +202,7 @@ def fit(x, y):
 
 
 class TestMissingResults:
-    @pytest.mark.parametrize("name", ["verdicts.json", "certified.parquet", "measured.parquet"])
+    @pytest.mark.parametrize("name", ["verdicts.json", "certified.parquet", "measured.parquet", "extremal.parquet"])
     def test_the_command_that_makes_them_is_named(self, tmp_path, capsys, name):
         out = write_results(tmp_path / "out")
         (out / name).unlink()
@@ -183,7 +211,8 @@ class TestMissingResults:
         assert caught.value.exit_code == 2
         message = capsys.readouterr().err
         assert message == f"Error: {out / name} is missing: run python -m convergence verify --out {out} first\n"
-        assert not (out / "figures").exists()
+        drawn = {path.stem for path in (out / "figures").glob("*")}
+        assert drawn == ({FIGURES[0]} if name == "extremal.parquet" else set())
 
     def test_as_a_program(self, tmp_path):
         finished = run_figures(tmp_path / "nowhere")

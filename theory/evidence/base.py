@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _FEWEST = 4  # points of a slope
-_COPIES = 12  # how many arrays of the size of a decoding matrix a certificate holds at its peak
+_COPIES = 16  # how many arrays of the size of a decoding matrix a certificate holds at its peak
+_BATCH = 2**27  # bytes of the batches of received sets, however large the matrix
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,8 @@ class AbstractEvidence(ABC):
         -------
         int
         """
-        return max((8 * _COPIES * cell.num_workers * cell.num_data for cell in self.cells(claim, scope)), default=0)
+        largest = max(cell.num_workers * cell.num_data for cell in self.cells(claim, scope))
+        return 8 * _COPIES * largest + _BATCH
 
 
 def doubling(start: int, stop: int) -> list[int]:
