@@ -8,7 +8,6 @@ from rich.console import Console
 
 import convergence.encoding
 import convergence.measurement
-from convergence import table1
 from convergence.corruption import corrupted_error, measure_corruption
 from convergence.encoding import loss_ratio, measure_loss_split, measure_training_error
 from convergence.measurement import NOISE_DRAWS, SETUP, SETUPS, YARDSTICK, Cell, measure, measure_rates, setup_of

@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from convergence.networks.campaign import Subject, run_campaign
 from convergence.networks.trials import Case
 from convergence.studies import STUDIES, run_studies, slopes
 from convergence.table1 import PAPER, SETTINGS, find_subjects, judge, measure_table, schemes
-from letcc.exceptions import InvalidInput
+from letcc.exceptions import InvalidInput, LetccError
 from theory.store import read_rows, read_table
 
 CHECKOUT = Path(__file__).parents[1]
@@ -26,6 +25,14 @@ CASES = [
     Case("BACC", letcc.CodedScheme.bacc(5, 16), 4),
     Case("recommended", letcc.CodedScheme.recommended(5, 16), 4),
 ]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    """One run of the table with ten trials."""
+    out = tmp_path_factory.mktemp("table")
+    measure_table([SUBJECT], 10, 2, out, Console(quiet=True))
+    return out
 
 
 def lines(folder):
@@ -101,12 +108,6 @@ class TestCampaign:
 
 
 class TestTable:
-    @pytest.fixture(scope="class")
-    def out(self, tmp_path_factory):
-        out = tmp_path_factory.mktemp("table")
-        measure_table([SUBJECT], 10, 2, out, Console(quiet=True))
-        return out
-
     def test_rows(self, out):
         rows = read_rows(out / "table1.json")
         assert [row["scheme"] for row in rows] == list(schemes(20, 60, (0.0, 0.0)))
@@ -167,7 +168,7 @@ class TestCommand:
             (["--network", "resnet"], "there is no such network; there are lenet5 on digits"),
             (["--study", "nothing"], "there is no study 'nothing'"),
             (["--network", "vit", "--dataset", "imagenet"], "there is no such network"),
-            (["--network", "lenet5", "--dataset", "mnist"], "MNIST"),
+            (["--network", "lenet5", "--dataset", "mnist"], "mnist needs the folder"),
         ],
     )
     def test_bad_usage(self, tmp_path, monkeypatch, words, message):
@@ -179,16 +180,10 @@ class TestCommand:
 
     def test_what_lacks_its_images_is_left_out(self, tmp_path):
         said = []
-        with pytest.raises(Exception, match=r"."):
+        with pytest.raises(LetccError):
             find_subjects(None, None, tmp_path, 0, said.append)
         assert any("left out, lenet5 on mnist" in line for line in said)
 
     def test_no_network_of_the_digits_is_left_out(self):
         with pytest.raises(InvalidInput, match="no such network"):
             find_subjects(["vit-b16"], None, None, 0, print)
-
-
-def test_json_is_strict(tmp_path):
-    """A scheme without a number is null, not NaN."""
-    rows = measure_table([SUBJECT], 2, 1, tmp_path, Console(quiet=True))
-    json.dumps(rows, allow_nan=False)
