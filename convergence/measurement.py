@@ -1,14 +1,18 @@
-"""Claims against measured errors: the real encode, compute, lose, decode pipeline on synthetic functions."""
+"""Errors of the zoo, measured: the real encode, compute, lose, decode pipeline; and what they say of the claims."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
-from convergence.problems import Problem, zoo
+from convergence.problems import Array, zoo
 from letcc import CodedScheme
+from letcc.nodes import IndexArray
 from letcc.stragglers import AtMost, ConsecutiveBlock
 from theory.cells import run_cells
 from theory.certification import claim_row
@@ -18,19 +22,54 @@ from theory.evidence.fits import fit_sweep
 from theory.store import provenance, write_table
 
 YARDSTICK = "edge"  # smoother functions converge faster than any claim, so that they verify none
+LOST = "N, S = 3"  # a sweep of the zoo alone: N is doubled while some are lost, a block or at random
 RANDOM_SETS = 200
-NOISE_DRAWS = 5000  # for one received set; shared out where there are hundreds
+NOISE_DRAWS = 4800  # for one received set, divisible by every number of outputs; shared out where there are hundreds
+SHARE = 25
 SCOPE = Scope(max_n=2048)
 MOST_WORKERS = 1024  # where some are lost, each block is decoded from
-PROBLEMS = ("smooth", "oscillating", "edge", "edge-between", "vector")
+DEGREE = 2  # for which Lagrange is built: it meets the polynomial maps of this degree only
+SETUP = ["scheme", "smoothing", "noise"]
+
+Setup = tuple[str, str, float]  # in the order of the columns
+
+
+def setup_of(claim: Claim) -> Setup:
+    """Where the cells of a claim stand in the table.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    scheme : str
+        Its constructor's name.
+    smoothing : str
+        The formula of lambda_d.
+    noise : float
+        Standard deviation.
+    """
+    return claim.method, claim.smoothing.formula, claim.noise_std
+
+
+# whatever a claim is about, and what is to be seen beside it
+SETUPS: dict[Setup, Callable[[int, int], CodedScheme]] = {
+    setup_of(claim): claim.scheme for claim in CLAIMS if isinstance(claim.evidence, WorstBlocks)
+} | {
+    ("bacc", "0", 0.1): CodedScheme.bacc,
+    ("lagrange", "0", 0.0): partial(CodedScheme.lagrange, degree=DEGREE),
+    ("lagrange", "0", 0.1): partial(CodedScheme.lagrange, degree=DEGREE),
+}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One measurement."""
+    """One measurement of every problem."""
 
-    claim: str
-    problem: str
+    scheme: str
+    smoothing: str
+    noise: float
     model: str  # of stragglers: "consecutive" takes the worst block, "random" the mean over sets
     sweep: str
     num_workers: int
@@ -38,8 +77,15 @@ class Cell:
     stragglers: int
     seed: int
 
+    @property
+    def setup(self) -> Setup:
+        """The key of `SETUPS`."""
+        return self.scheme, self.smoothing, self.noise
 
-def measure(cell: Cell) -> dict[str, Any]:
+
+# threads of BLAS split sums, so that the last bit would depend on where a cell runs
+@threadpool_limits.wrap(limits=1, user_api="blas")
+def measure(cell: Cell) -> list[dict[str, Any]]:
     """Run one cell.
 
     Parameters
@@ -48,58 +94,123 @@ def measure(cell: Cell) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        The cell with `error`, the mean squared error at the worst data point: its largest value over consecutive
-        blocks, or its mean over random received sets; with noise, in expectation over the draws.
+    list of dict
+        For each problem the cell with `error`, the mean squared error at the worst data point: its largest value over
+        consecutive blocks, or its mean over random received sets; with noise, in expectation over the draws. And
+        `uncertainty`, its relative standard error: NaN where nothing is random.
     """
-    claim = BY_ID[cell.claim]
-    scheme = claim.scheme(cell.num_data, cell.num_workers)
-    problem = zoo(scheme.data_points)[cell.problem]
-    # the seed leaves the claim out, so that all schemes meet the same straggler sets and the same noise
+    scheme = SETUPS[cell.setup](cell.num_data, cell.num_workers)
+    problems = zoo(scheme.data_points).values()
+    problems = [problem for problem in problems if cell.scheme != "lagrange" or problem.degree == DEGREE]
+    # the seed leaves the scheme out, so that all schemes meet the same straggler sets and the same noise
     root = np.random.SeedSequence([cell.seed, cell.num_workers, cell.num_data, cell.stragglers])
     for_noise, for_sets = map(np.random.default_rng, root.spawn(2))
-    draws = NOISE_DRAWS // 25 if cell.stragglers else NOISE_DRAWS
-    outputs, truth = _outputs(scheme, problem, claim.noise_std, draws, for_noise)
+    draws = (NOISE_DRAWS // SHARE if cell.stragglers else NOISE_DRAWS) if cell.noise else 0
+    noise = cell.noise * for_noise.standard_normal((cell.num_workers, draws))
+    inputs = [problem.inputs(scheme.data_points) for problem in problems]
+    exact = [
+        problem.function(scheme.encode(x)).reshape(cell.num_workers, -1)
+        for problem, x in zip(problems, inputs, strict=True)
+    ]
+    truth = [problem.function(x).reshape(cell.num_data, -1) for problem, x in zip(problems, inputs, strict=True)]
+    # decoding is linear: what it makes of the noise is the same for every problem, and is computed once
+    outputs = np.concatenate([*exact, noise], axis=1)
+    ends = np.cumsum([values.shape[1] for values in exact])
+    errors, deviations = [], []
+    for received in _received_sets(cell, for_sets):
+        *decoded, decoded_noise = np.split(scheme.decode(outputs[received], received), ends, axis=1)
+        found = [_squared(part - values, decoded_noise) for part, values in zip(decoded, truth, strict=True)]
+        errors.append([error for error, _ in found])
+        deviations.append([deviation for _, deviation in found])
+    over_sets = _worst_set if cell.model == "consecutive" else _mean_over_sets
+    by_problem = (np.moveaxis(np.array(values), 1, 0) for values in (errors, deviations))
+    rows = []
+    for problem, *sampled in zip(problems, *by_problem, strict=True):
+        error, deviation = over_sets(*sampled)
+        uncertainty = deviation / error if cell.noise or cell.model == "random" else np.nan
+        rows.append({"problem": problem.name} | asdict(cell) | {"error": error, "uncertainty": uncertainty})
+    return rows
+
+
+def _received_sets(cell: Cell, rng: np.random.Generator) -> Iterable[IndexArray]:
     if cell.model == "consecutive":
-        received_sets = ConsecutiveBlock(cell.stragglers).all(cell.num_workers)
-    else:
-        model = AtMost(cell.stragglers)
-        received_sets = (model.sample(cell.num_workers, for_sets) for _ in range(RANDOM_SETS))
-    squared = np.array([_squared_errors(scheme.decode(outputs[f], f), truth) for f in received_sets])
-    over_sets = squared.max(axis=0) if cell.model == "consecutive" else squared.mean(axis=0)
-    return asdict(cell) | {"error": float(over_sets.max())}
+        return ConsecutiveBlock(cell.stragglers).all(cell.num_workers)
+    model = AtMost(cell.stragglers)
+    return (model.sample(cell.num_workers, rng) for _ in range(RANDOM_SETS))
 
 
-def _outputs(
-    scheme: CodedScheme, problem: Problem, noise_std: float, draws: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coded outputs (N, m, draws) and the function on the data (K, m, 1)."""
-    x = problem.inputs(scheme.data_points)
-    exact = problem.function(scheme.encode(x)).reshape(scheme.num_workers, -1, 1)
-    if noise_std:
-        exact = exact + noise_std * rng.standard_normal((*exact.shape[:2], draws))
-    return exact, problem.function(x).reshape(scheme.num_data, -1, 1)
+def _squared(off: Array, noise: Array) -> tuple[Array, Array]:
+    """Squared errors (K,), averaged over outputs and draws, and their standard errors.
+
+    Parameters
+    ----------
+    off : ndarray, shape (K, m)
+        Errors without noise.
+    noise : ndarray, shape (K, draws)
+        What the decoder makes of one output's noise; m of them are one draw of all outputs.
+    """
+    if not noise.size:
+        return (off**2).mean(axis=1), np.zeros(len(off))
+    by_draw = ((off[:, None] + noise.reshape(len(off), -1, off.shape[1])) ** 2).mean(axis=2)
+    return by_draw.mean(axis=1), by_draw.std(axis=1, ddof=1) / np.sqrt(by_draw.shape[1])
 
 
-def _squared_errors(decoded: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    return ((decoded - truth) ** 2).mean(axis=(1, 2))
+def _worst_set(errors: Array, deviations: Array) -> tuple[float, float]:
+    """Of errors (sets, K): the largest, and its standard error."""
+    worst = np.unravel_index(np.argmax(errors), errors.shape)
+    return float(errors[worst]), float(deviations[worst])
+
+
+def _mean_over_sets(errors: Array, deviations: Array) -> tuple[float, float]:
+    """Of errors (sets, K): the largest mean over sets, and its standard error; all sets meet the same noise."""
+    mean = errors.mean(axis=0)
+    k = int(np.argmax(mean))
+    of_sets = errors[:, k].std(ddof=1) / np.sqrt(len(errors))
+    return float(mean[k]), float(np.hypot(of_sets, deviations[:, k].mean()))
 
 
 def _cells(claims: list[Claim], seed: int) -> list[Cell]:
-    return [
-        Cell(claim.id, problem, model, point.sweep, point.num_workers, point.num_data, point.stragglers, seed)
-        for claim in claims
-        if claim.evidence and not claim.shares
-        for problem in PROBLEMS
-        for model in ("consecutive", "random")
-        for point in claim.evidence.cells(claim, SCOPE)
-        if point.sweep in ("N", "S", *CURVES) and not (point.stragglers and point.num_workers > MOST_WORKERS)
-        if model == "consecutive" or point.stragglers  # nothing is random where nobody is lost
-    ]
+    cells = []
+    for setup in SETUPS:
+        sweeps: dict[str, list[tuple[int, int, int]]] = {}
+        # what a claim is judged on takes the place of what is measured for everyone
+        for points in (_standard(setup), *(_claimed(claim) for claim in claims if setup_of(claim) == setup)):
+            sweeps |= points
+        cells += [
+            Cell(*setup, model, sweep, *sizes, seed)
+            for sweep, points in sweeps.items()
+            for sizes in points
+            for model in ("consecutive", "random")
+            if model == "consecutive" or sizes[-1]  # nothing is random where nobody is lost
+        ]
+    return cells
 
 
-def measure_claims(seed: int, jobs: int, out: Path) -> list[dict[str, Any]]:
-    """Measure every claim on a rate, and write measured.parquet (errors) and slopes.parquet (exponents).
+def _standard(setup: Setup) -> dict[str, list[tuple[int, int, int]]]:
+    """(N, K, S) by sweep of any setup: Lagrange, exact or not at all, has nothing to show as S grows."""
+    reference = BY_ID["letcc-noiseless"]
+    found = _claimed(reference)
+    if setup[0] == "lagrange":
+        return {"N": found["N"]}
+    lost = [(n, k, 3) for n, k, _ in found["N"] if 2 * n <= MOST_WORKERS]
+    return {"N": found["N"], LOST: lost, "S": found["S"]}
+
+
+def _claimed(claim: Claim) -> dict[str, list[tuple[int, int, int]]]:
+    assert claim.evidence is not None
+    sweeps: dict[str, list[tuple[int, int, int]]] = {}
+    if not claim.shares:
+        for point in claim.evidence.cells(claim, SCOPE):
+            measured = point.sweep in ("N", "S", *CURVES) and (
+                not point.stragglers or point.num_workers <= MOST_WORKERS
+            )
+            if measured:
+                sweeps.setdefault(point.sweep, []).append((point.num_workers, point.num_data, point.stragglers))
+    return sweeps
+
+
+def measure_rates(seed: int, jobs: int, out: Path) -> tuple[list[dict[str, Any]], pd.DataFrame]:
+    """Measure the zoo, and write measured.parquet (errors) and slopes.parquet (exponents).
 
     Parameters
     ----------
@@ -111,33 +222,43 @@ def measure_claims(seed: int, jobs: int, out: Path) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict
-        One row for each claim, see `theory.certification.claim_row`: judged on the yardstick problem with the worst
-        consecutive block.
+    rows : list of dict
+        One for each claim on a rate, see `theory.certification.claim_row`: judged on the yardstick problem with the
+        worst consecutive block.
+    slopes : DataFrame
     """
     claims = [claim for claim in CLAIMS if isinstance(claim.evidence, WorstBlocks)]
-    table = pd.DataFrame(run_cells(measure, _cells(claims, seed), jobs, "measuring"))
-    origin = provenance(
-        {"program": "convergence", "problems": PROBLEMS, "draws": NOISE_DRAWS, "sets": RANDOM_SETS}, seed
-    )
+    cells = run_cells(measure, _cells(claims, seed), jobs, "measuring")
+    table = pd.DataFrame([row for rows in cells for row in rows])
+    origin = provenance({"program": "convergence", "draws": NOISE_DRAWS, "sets": RANDOM_SETS}, seed)
+    slopes = _slopes(table)
     write_table(out / "measured.parquet", table, origin)
-    write_table(out / "slopes.parquet", _slopes(table), origin)
-    return [_row(claim, table) for claim in claims]
+    write_table(out / "slopes.parquet", slopes, origin)
+    return [_row(claim, table) for claim in claims], slopes
 
 
 def _slopes(table: pd.DataFrame) -> pd.DataFrame:
-    keys = ["claim", "problem", "model", "sweep"]
+    keys = ["problem", *SETUP, "model", "sweep"]
     rows = []
     for key, cells in table.groupby(keys, sort=False):
-        fitted = fit_sweep(cells.to_dict("records"), key[-1])
-        rows.append(
-            dict(zip(keys, key, strict=True)) | {"exponent": fitted.value, "low": fitted.low, "high": fitted.high}
-        )
+        fitted = fit_sweep(_plain(cells), key[-1])
+        first, last = fitted.window or (np.nan, np.nan)
+        found = {"exponent": fitted.value, "low": fitted.low, "high": fitted.high, "first": first, "last": last}
+        rows.append(dict(zip(keys, key, strict=True)) | found)
     return pd.DataFrame(rows)
+
+
+def _plain(cells: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as the fits take them: without an uncertainty where there is none."""
+    exact = cells.uncertainty.isna().all()
+    return (cells.drop(columns="uncertainty") if exact else cells).to_dict("records")
 
 
 def _row(claim: Claim, table: pd.DataFrame) -> dict[str, Any]:
     assert claim.evidence is not None
-    cells = table.query("claim == @claim.examined_as and problem == @YARDSTICK and model == 'consecutive'")
-    verdict, exponents = claim.evidence.judge(claim, cells.to_dict("records"))
+    setup = dict(zip(SETUP, setup_of(claim), strict=True)) | {"problem": YARDSTICK, "model": "consecutive"}
+    cells = table[(table[list(setup)] == pd.Series(setup)).all(axis=1) & (table.sweep != LOST)]
+    # sweep by sweep, since only some have an uncertainty
+    rows = [row for _, sweep in cells.groupby("sweep", sort=False) for row in _plain(sweep)]
+    verdict, exponents = claim.evidence.judge(claim, rows)
     return claim_row(claim, verdict, measured=exponents)

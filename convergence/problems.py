@@ -11,6 +11,10 @@ Array = NDArray[np.float64]
 # |t - c|^p has int g''^2 < infinity iff p > 3/2: this is as close to the edge of the space as a fit can tell
 EDGE_POWER = 1.51
 
+_SIDE = 4  # of the matrices of the curve
+_ROWS, _COLUMNS = 6, 4  # of those without any order
+_SEED = 20240601  # of the matrices: the zoo is the same in every run
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -25,13 +29,17 @@ class Problem:
         From the data points (K,) to the data x (K, ...).
     tags : frozenset of str
         "smooth" (analytic) or "edge" (barely in the space); "oscillating"; "vector"; "kink on data" where the
-        singularity is where errors are measured, "kink off data" where it is half way between two data points.
+        singularity is where errors are measured, "kink off data" where it is half way between two data points;
+        "polynomial", of high-dimensional data; "unordered" where the data are independent, along no smooth curve.
+    degree : int or None
+        Of a polynomial map, for which Lagrange is exact.
     """
 
     name: str
     function: Callable[[Array], Array]
     inputs: Callable[[Array], Array]
     tags: frozenset[str]
+    degree: int | None = None
 
 
 def _identity(points: Array) -> Array:
@@ -44,6 +52,25 @@ def _curve(points: Array) -> Array:
 
 def _bilinear(x: Array) -> Array:
     return np.stack([np.exp(x[:, 0]), np.sin(2 * x[:, 1]), x[:, 0] * x[:, 1]], axis=1)
+
+
+def _matrix_curve(points: Array) -> Array:
+    """Pairs of matrices (K, 2, 4, 4) whose entries are waves of random frequency and phase, analytic in the points."""
+    frequencies, phases = np.random.default_rng(_SEED).uniform(0, [[3], [2 * np.pi]], (2, 2 * _SIDE**2))
+    return np.cos(np.multiply.outer(points, frequencies) + phases).reshape(-1, 2, _SIDE, _SIDE)
+
+
+def _unordered_matrices(points: Array) -> Array:
+    """Independent matrices (K, 6, 4), as data usually are: the encoder's curve through them is far rougher."""
+    return np.random.default_rng(_SEED).standard_normal((points.size, _ROWS, _COLUMNS))
+
+
+def _matrix_product(pairs: Array) -> Array:
+    return pairs[:, 0] @ pairs[:, 1]
+
+
+def _gram(matrices: Array) -> Array:
+    return matrices.transpose(0, 2, 1) @ matrices
 
 
 def zoo(data_points: Array) -> dict[str, Problem]:
@@ -71,5 +98,7 @@ def zoo(data_points: Array) -> dict[str, Problem]:
             frozenset({"edge", "kink off data"}),
         ),
         Problem("vector", _bilinear, _curve, frozenset({"smooth", "vector"})),
+        Problem("matrix product", _matrix_product, _matrix_curve, frozenset({"smooth", "polynomial"}), degree=2),
+        Problem("Gram matrix", _gram, _unordered_matrices, frozenset({"smooth", "polynomial", "unordered"}), degree=2),
     )
     return {problem.name: problem for problem in problems}

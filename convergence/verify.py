@@ -10,12 +10,16 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from convergence.measurement import measure_claims
+from convergence.corruption import measure_corruption
+from convergence.encoding import measure_loss_split, measure_training_error
+from convergence.measurement import measure_rates
 from convergence.networks.images import load_images
+from convergence.polynomials import measure_polynomials
 from convergence.table1 import DATA, STRAGGLERS, TRIALS, WORKERS, dataset_of, measure_network
+from convergence.tables import print_polynomials, print_zoo
 from letcc.rates import Verdict
 from theory.certification import certify_all, claim_row
-from theory.claims import CLAIMS, Claim
+from theory.claims import BY_ID, CLAIMS, Claim
 from theory.evidence import Scope
 from theory.report import console, exit_status, print_verdicts
 from theory.store import provenance, write_rows
@@ -42,7 +46,7 @@ def images_used(data_root: Path | None) -> dict[str, str]:
 def measure(
     images: dict[str, str], data_root: Path | None, seed: int, jobs: int, out: Path, output: Console
 ) -> list[dict[str, Any]]:
-    """Measure rates and the network, write measured.json, print the network's table.
+    """Measure the zoo and the network, write measured.json and the tables, print them.
 
     Parameters
     ----------
@@ -58,12 +62,16 @@ def measure(
     Returns
     -------
     list of dict
-        One row for each measured claim.
+        One row for each measured claim, in the order of the registry.
     """
-    rows = measure_claims(seed, jobs, out)
-    row, summary = measure_network(data_root, seed, out)
-    rows.append(row)
+    rates, slopes = measure_rates(seed, jobs, out)
+    threshold, polynomials = measure_polynomials(seed, out)
+    network, summary = measure_network(data_root, seed, out)
+    rows = [*rates, *measure_loss_split(seed), measure_training_error(), measure_corruption(), threshold, network]
+    rows.sort(key=lambda row: list(BY_ID).index(row["claim"]))
     write_rows(out / "measured.json", rows, provenance({"program": "convergence"} | images, seed))
+    print_zoo(slopes, output)
+    print_polynomials(polynomials, output)
     _print_networks(summary, output)
     return rows
 

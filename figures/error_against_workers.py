@@ -41,12 +41,12 @@ def draw(results: Results) -> Figure:
                 slope = "slope unknown"
                 if fitted["value"] is not None:
                     slope = f"slope {fitted['value']:.2f} ± {(fitted['high'] - fitted['low']) / 2:.2f}"
-                _curve(axis, tables[kind].query("claim == @claim"), claim, f"{label}: {slope}", look)
+                _curve(axis, _of_claim(tables[kind], claim), claim, f"{label}: {slope}", look)
             axis.set(xscale="log", yscale="log", title=f"{title}, {noise}")
             axis.set_ylim(bottom=axis.get_ylim()[0] / 3)  # room for the legend
             axis.legend(loc="lower left")
-    for axis, claims in zip(axes[-1], _COLUMNS.values(), strict=True):
-        workers = sorted(set(tables["certified"].query("claim in @claims.keys()").num_workers))
+    for axis, claims in zip(axes[-1], map(list, _COLUMNS.values()), strict=True):
+        workers = sorted(set(tables["certified"][tables["certified"].claim.isin(claims)].num_workers))
         axis.set_xticks(workers, [str(n) for n in workers])
         axis.minorticks_off()
         axis.set_xlim(right=workers[-1] * 1.5)  # room for the claimed exponents
@@ -55,6 +55,15 @@ def draw(results: Results) -> Figure:
     for axis in axes[:, 1]:
         axis.set_ylabel("in units of $\\sigma^2$")
     return figure
+
+
+def _of_claim(table: pd.DataFrame, claim: str) -> pd.DataFrame:
+    """Certificates belong to a claim; measurements to a scheme, its smoothing and the noise."""
+    if "claim" in table:
+        return table[table.claim == claim]
+    about = BY_ID[claim]
+    setup = {"scheme": about.method, "smoothing": about.smoothing.formula, "noise": about.noise_std}
+    return table[(table[list(setup)] == pd.Series(setup)).all(axis=1)]
 
 
 def _curve(axis: Axes, points: pd.DataFrame, claim: str, label: str, look: str) -> None:

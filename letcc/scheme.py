@@ -20,7 +20,7 @@ from letcc.nodes import (
 )
 from letcc.ordering import ShortPath
 from letcc.received import as_array, as_index_sets, as_indices
-from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline
+from letcc.smoothers import AbstractLinearSmoother, BerrutRational, LagrangePolynomial, SmoothingSpline, SobolevRidge
 from letcc.smoothers.spline import SplineRule
 
 if TYPE_CHECKING:
@@ -202,6 +202,38 @@ class CodedScheme:
                 f"(num_data - 1) * degree + 1 = {decoder.min_nodes} workers: use more workers or fewer inputs"
             )
         return cls(LagrangePolynomial(), decoder, alphas, betas)
+
+    @classmethod
+    def recommended(cls, num_data: int, num_workers: int, *, length_scale: float | None = None) -> Self:
+        """What decodes networks best, to be fitted to the inputs: ``recommended(K, N).fit(x)``.
+
+        Data points along a short path through the inputs (`letcc.ordering.ShortPath`), equispaced worker points, an
+        interpolating spline as encoder, and as decoder kernel ridge regression in the second-order Sobolev space with
+        its full norm, which where many workers are lost returns to the mean instead of running off along a line.
+        docs/choosing.md has what each part gains.
+
+        Parameters
+        ----------
+        num_data : int
+            K, at least 1.
+        num_workers : int
+            N, at least 1.
+        length_scale : float, optional
+            Of the decoder, in the unit of the points. None means 4 / K, two mean distances between data points.
+
+        Returns
+        -------
+        CodedScheme
+            Adaptive: see `fit`.
+
+        Raises
+        ------
+        InvalidInput
+            If a number is out of its range.
+        """
+        points = _points(num_data, num_workers, "equispaced")
+        decoder = SobolevRidge(4 / num_data if length_scale is None else length_scale)
+        return cls(SmoothingSpline(0.0), decoder, *points, ShortPath())
 
     @property
     def num_data(self) -> int:

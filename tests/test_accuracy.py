@@ -14,6 +14,8 @@ DRAWN = json.loads((REFERENCE / "accuracy.json").read_text())["drawn"]
 GIVEN = json.loads((REFERENCE / "spline.json").read_text())["given"]
 BAR = 1e-14
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 def relative_error(smoothing, nodes, values, targets, expected):
     fitted = SmoothingSpline(float(smoothing)).operator(nodes, targets) @ values

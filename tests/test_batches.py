@@ -26,6 +26,8 @@ SMOOTHERS = [
     CubicBSpline(),
 ]
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 
 @pytest.mark.parametrize("smoother", SMOOTHERS, ids=str)
 @given(n=st.integers(2, 9), more=st.sampled_from([0, 3, 40]), seed=st.integers(0, 2**31))

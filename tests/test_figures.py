@@ -12,18 +12,21 @@ import pytest
 import typer
 
 import figures.__main__
-from figures import error_against_workers
+from figures import error_against_workers, extremal_function
 from figures.results import MissingResult, Results
 from figures.style import save, style
 from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID
+from theory.evidence.attainment import extremal_curves
 from theory.store import provenance, write_rows, write_table
 
 CHECKOUT = Path(__file__).parents[1]
 CLAIMS = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
 EXPONENTS = {"letcc-noiseless": -3, "bacc-rate": -2, "letcc-noisy": -0.6, "letcc-noisy-optimal": -0.75}
 LEVEL = {"certified": 1.0, "measured": 0.1}
+WORKERS = (32, 64, 128, 256, 512)
+FIGURES = ("error-against-workers", "extremal-function")
 
 
 def write_results(folder):
@@ -32,7 +35,8 @@ def write_results(folder):
     for kind in ("certified", "measured"):
         rows = []
         for claim in CLAIMS:
-            workers = np.array(BY_ID[claim].design.workers)
+            workers, about = np.array(WORKERS), BY_ID[claim]
+            setup = {"scheme": about.method, "smoothing": about.smoothing.formula, "noise": about.noise_std}
             shown = LEVEL[kind] * workers ** float(EXPONENTS[claim])
             for sweep, problem, error in (
                 ("N", "edge", shown),
@@ -42,11 +46,12 @@ def write_results(folder):
                 if kind == "certified" and problem != "edge":
                     continue
                 rows += [
-                    {"claim": claim, "sweep": sweep, "num_workers": n, "stragglers": 0, "error": e}
-                    | ({"problem": problem, "model": "consecutive"} if kind == "measured" else {})
+                    {"sweep": sweep, "num_workers": n, "stragglers": 0, "error": e}
+                    | ({"claim": claim} if kind == "certified" else {"problem": problem} | setup)
                     for n, e in zip(workers, error, strict=True)
                 ]
         write_table(folder / f"{kind}.parquet", pd.DataFrame(rows), origin)
+    write_table(folder / "extremal.parquet", extremal_curves(), origin)
     fits = {c: {"N": {"value": e - 0.013, "low": e - 0.093, "high": e + 0.067}} for c, e in EXPONENTS.items()}
     rows = [claim_row(BY_ID[c], Verdict.ATTAINED, certified=fits[c], measured=fits[c]) for c in CLAIMS]
     write_rows(folder / "verdicts.json", rows, origin)
@@ -68,7 +73,7 @@ def drawn(results):
     """The files of one run, as bytes."""
     finished = run_figures(results, PYTHONHASHSEED="1")
     assert finished.returncode == 0, finished.stderr
-    names = ["error-against-workers.pdf", "error-against-workers.png"]
+    names = [f"{name}.{suffix}" for name in FIGURES for suffix in ("pdf", "png")]
     assert finished.stdout.splitlines() == [str(results / "figures" / name) for name in names]
     assert sorted(os.listdir(results / "figures")) == names
     return {name: (results / "figures" / name).read_bytes() for name in names}
@@ -99,26 +104,29 @@ class TestFiles:
         different = [name for name, content in drawn.items() if (out / "figures" / name).read_bytes() != content]
         assert different == []
 
-    def test_fonts_are_truetype(self, drawn):
-        pdf = streams_of(drawn["error-against-workers.pdf"])
+    @pytest.mark.parametrize("name", FIGURES)
+    def test_fonts_are_truetype(self, drawn, name):
+        pdf = streams_of(drawn[f"{name}.pdf"])
         assert b"/FontFile2" in pdf
         assert re.search(rb"/Subtype\s*/(CIDFontType2|TrueType)\b", pdf)
         assert not re.search(rb"/(Subtype|FontType)\s*/Type3\b", pdf)
 
-    def test_no_dates(self, drawn):
-        pdf, png = drawn["error-against-workers.pdf"], drawn["error-against-workers.png"]
+    @pytest.mark.parametrize("name", FIGURES)
+    def test_no_dates(self, drawn, name):
+        pdf, png = drawn[f"{name}.pdf"], drawn[f"{name}.png"]
         assert pdf.startswith(b"%PDF-")
         assert b"CreationDate" not in streams_of(pdf)
         assert png.startswith(b"\x89PNG")
         assert b"tIME" not in png
         assert b"Creation Time" not in png
 
-    def test_size_in_print(self, drawn):
-        """6.9 x 4.6 inches: the full width of a two-column page."""
-        box = re.search(rb"/MediaBox\s*\[([^\]]*)\]", drawn["error-against-workers.pdf"])[1]
-        np.testing.assert_allclose([float(n) / 72 for n in box.split()], [0, 0, 6.9, 4.6], atol=0.01)
-        header = drawn["error-against-workers.png"][16:24]
-        assert [int.from_bytes(header[:4]), int.from_bytes(header[4:])] == [1380, 920]
+    @pytest.mark.parametrize(("name", "height"), list(zip(FIGURES, (4.6, 2.5), strict=True)))
+    def test_size_in_print(self, drawn, name, height):
+        """6.9 inches: the full width of a two-column page."""
+        box = re.search(rb"/MediaBox\s*\[([^\]]*)\]", drawn[f"{name}.pdf"])[1]
+        np.testing.assert_allclose([float(n) / 72 for n in box.split()], [0, 0, 6.9, height], atol=0.01)
+        header = drawn[f"{name}.png"][16:24]
+        assert [int.from_bytes(header[:4]), int.from_bytes(header[4:])] == [1380, round(200 * height)]
 
     def test_an_interrupted_save_keeps_the_old_figure(self, tmp_path):
         class Interrupted:
@@ -157,9 +165,33 @@ class TestErrorAgainstWorkers:
             assert slope == pytest.approx(exponent)
             assert beside / level == pytest.approx(1.7)
             found[round(exponent, 6)] = tuple(workers)
-        assert found == {EXPONENTS[claim]: BY_ID[claim].design.workers for claim in claims}
+        assert found == {EXPONENTS[claim]: WORKERS for claim in claims}
         slopes = {text.get_text() for text in axis.texts}
-        assert slopes == {f"$N^{{{BY_ID[claim].exponent_n}}}$" for claim in claims}
+        assert slopes == {f"$N^{{{BY_ID[claim].exponents['N']}}}$" for claim in claims}
+
+
+class TestExtremalFunction:
+    def test_draws_what_was_certified(self, results):
+        table = Results(results).table("extremal")
+        with style():
+            figure = extremal_function.draw(Results(results))
+            for axis, method in zip(figure.axes, ("LeTCC", "BACC"), strict=True):
+                parts = dict(iter(table[table.scheme == method].groupby("part")))
+                assert axis.get_title() == f"{method}, N = 32, K = 8, S = 6"
+                labels = {
+                    "extremal": "extremal function",
+                    "decoder": f"{method}'s answer",
+                    "received": "received workers",
+                    "data": "data points",
+                }
+                drawn = {line.get_label(): line.get_xydata() for line in axis.lines}
+                assert set(drawn) == set(labels.values())
+                for part, label in labels.items():
+                    np.testing.assert_array_equal(drawn[label], parts[part][["t", "value"]].to_numpy())
+                decoder, received = drawn[labels["decoder"]], drawn[labels["received"]]
+                through = np.interp(received[:, 0], *decoder.T)
+                assert np.abs(through - received[:, 1]).max() < 1e-3  # it interpolates
+            plt.close(figure)
 
 
 def fit(x, y):
@@ -170,7 +202,7 @@ def fit(x, y):
 
 
 class TestMissingResults:
-    @pytest.mark.parametrize("name", ["verdicts.json", "certified.parquet", "measured.parquet"])
+    @pytest.mark.parametrize("name", ["verdicts.json", "certified.parquet", "measured.parquet", "extremal.parquet"])
     def test_the_command_that_makes_them_is_named(self, tmp_path, capsys, name):
         out = write_results(tmp_path / "out")
         (out / name).unlink()
@@ -179,7 +211,8 @@ class TestMissingResults:
         assert caught.value.exit_code == 2
         message = capsys.readouterr().err
         assert message == f"Error: {out / name} is missing: run python -m convergence verify --out {out} first\n"
-        assert not (out / "figures").exists()
+        drawn = {path.stem for path in (out / "figures").glob("*")}
+        assert drawn == ({FIGURES[0]} if name == "extremal.parquet" else set())
 
     def test_as_a_program(self, tmp_path):
         finished = run_figures(tmp_path / "nowhere")

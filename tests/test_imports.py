@@ -38,7 +38,8 @@ def run(code):
 
 
 @pytest.mark.parametrize(
-    "module", ["torch", "matplotlib", "pandas", "scipy.interpolate", "scipy.stats", "scipy.optimize", "scipy.sparse"]
+    "module",
+    ["torch", "numba", "matplotlib", "pandas", "scipy.interpolate", "scipy.stats", "scipy.optimize", "scipy.sparse"],
 )
 def test_letcc_does_not_import(module):
     finished = run(f"import sys, letcc; sys.exit({module!r} in sys.modules)")
@@ -52,7 +53,7 @@ def test_the_check_above_can_fail():
 def test_letcc_works_where_only_numpy_and_scipy_are_installed():
     code = """
 import sys
-for name in ("torch", "matplotlib", "pandas", "sklearn", "rich", "typer"):
+for name in ("torch", "numba", "matplotlib", "pandas", "sklearn", "rich", "typer"):
     sys.modules[name] = None
 import letcc
 scheme = letcc.CodedScheme.letcc(4, 9, decoder_smoothing=1e-9)

@@ -34,6 +34,7 @@ SMOOTHERS = [
     CubicBSpline(),
 ]
 
+pytestmark = pytest.mark.usefixtures("both_ways")
 every_smoother = pytest.mark.parametrize("smoother", SMOOTHERS, ids=str)
 
 

@@ -248,7 +248,7 @@ CLAIMS = (
     ),
     Claim(
         id="best-linear",
-        statement="With noise no linear decoder has a smaller worst pointwise error than LeTCC at lambda_d = sigma^2/n.",
+        statement="With noise no linear decoder has a smaller worst pointwise error than LeTCC at sigma^2 / n.",
         citation=OWN,
         provenance=Provenance.OWN,
         expected=Verdict.HOLDS,
@@ -343,7 +343,7 @@ CLAIMS = (
     ),
     Claim(
         id="letcc-adversarial",
-        statement="With N^a corrupted workers the error of LeTCC is O(N^(6/5 (a-1))), that is O((q/N)^(6/5)) for q of N.",
+        statement="With q = N^a corrupted workers the error of LeTCC is O(N^(6/5 (a-1))), that is O((q/N)^(6/5)).",
         citation=ADVERSARIAL,
         provenance=Provenance.READ,
         expected=Verdict.ATTAINED,
@@ -376,7 +376,10 @@ CLAIMS = (
     ),
     Claim(
         id="encoder-training-error",
-        statement="For a q-Lipschitz f, L_enc <= 2 q^2 times the encoder's training error, at most lambda_e/4 int x''^2.",
+        statement=(
+            "For a q-Lipschitz f, L_enc is at most 2 q^2 times the encoder's training error, which is at most "
+            "lambda_e/4 int x''^2."
+        ),
         citation=f"{LETCC}; the constant 1/4: this project",
         provenance=Provenance.RECALLED,
         expected=Verdict.ATTAINED,

@@ -47,7 +47,9 @@ def certify_scheme(name: str) -> RateReport:
     finally:
         sys.path.pop(0)
     if not callable(make_scheme):
-        raise InvalidInput(f"{name} is a {type(make_scheme).__name__}: give a function of K and N that returns a scheme")
+        raise InvalidInput(
+            f"{name} is a {type(make_scheme).__name__}: give a function of K and N that returns a scheme"
+        )
     return certify_rates(make_scheme)
 
 

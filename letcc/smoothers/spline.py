@@ -1,6 +1,9 @@
 """The smoothing spline: kernel ridge regression in the second-order Sobolev space."""
 
+import warnings
 from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
 from typing import Literal, TypeAlias, final, get_args
 
 import numpy as np
@@ -52,7 +55,8 @@ class SmoothingSpline(AbstractLinearSmoother):
     .. math:: \Phi = \begin{pmatrix} 1 & h \\ 0 & 1 \end{pmatrix}, \quad
               C = \begin{pmatrix} h^3/3 & h^2/2 \\ h^2/2 & h \end{pmatrix},
 
-    which `_markov` solves to a few units in the last place for any smoothing and any spacing of the nodes.
+    which `_markov` and, where numba is installed, `_compiled` solve to a few units in the last place for any smoothing
+    and any spacing of the nodes.
     """
 
     smoothing: float | SplineRule = 0.0
@@ -97,6 +101,9 @@ class SmoothingSpline(AbstractLinearSmoother):
         theta = nodes.size * float(self.smoothing)
         if nodes.size <= 2 or theta < _TINY:
             return _interpolation(nodes[None], targets)[0]
+        rows = _compiled_rows(nodes[None], theta, targets)
+        if rows is not None:
+            return rows[0]
         system = MarkovSystem(_prior(np.diff(nodes)), theta, nodes[-1] - nodes[0])
         return system.rows(*_functionals(nodes, targets))
 
@@ -105,9 +112,30 @@ class SmoothingSpline(AbstractLinearSmoother):
         theta = n * float(self.smoothing)
         if n <= 2 or theta < _INTERPOLATES * np.diff(nodes).min() ** 3:
             return _interpolation(nodes, targets)
+        rows = _compiled_rows(nodes, theta, targets)
+        if rows is not None:
+            return rows
         if sets < n:  # the recursion takes one step a node, however few the sets
             return super()._sorted_operators(nodes, targets)
         return spline_rows(nodes, theta, *_functionals(nodes, targets))
+
+
+@cache
+def _compiled() -> ModuleType | None:
+    """The module of that name, or None where numba is missing or does not work."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numba's, about a matter that is not the caller's
+            from letcc.smoothers import _compiled
+    except Exception:  # numba is no requirement, so that nothing that is wrong with it may stop anyone
+        return None
+    return _compiled
+
+
+def _compiled_rows(nodes: FloatArray, theta: float, targets: FloatArray) -> FloatArray | None:
+    """Rows for sets of two nodes or more; None without compiled code, or at scales which that does not take."""
+    compiled = _compiled()
+    return None if compiled is None else compiled.rows(nodes, theta, targets)
 
 
 def _prior(gaps: FloatArray) -> Prior:
@@ -148,6 +176,9 @@ def _interpolation(nodes: FloatArray, targets: FloatArray) -> FloatArray:
     (sets, n), k = nodes.shape, targets.size
     if n == 1:
         return np.ones((sets, k, 1))
+    compiled = _compiled_rows(nodes, 0.0, targets)
+    if compiled is not None:
+        return compiled
     rows = np.empty((sets, k, n))
     at_once = max(1, _FLOATS // n)  # rows that fit the cache
     sets_at_once, targets_at_once = max(1, at_once // (k or 1)), min(k, at_once)

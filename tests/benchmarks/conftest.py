@@ -11,6 +11,12 @@ from timeit import Timer
 import pytest
 
 
+def pytest_report_header():
+    from letcc.smoothers import spline
+
+    return f"splines: {'plain' if spline._compiled() is None else 'compiled by numba'} (NUMBA_DISABLE_JIT=1: plain)"
+
+
 @pytest.fixture
 def side_by_side(benchmark, capsys):
     """Time a contender and print how many times as long as letcc it takes, by turns in one process.

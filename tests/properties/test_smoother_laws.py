@@ -20,6 +20,7 @@ from letcc.smoothers import (
     SmoothingSpline,
     SobolevRidge,
 )
+from tests.conftest import building
 from tests.exact import berrut_rows, floater_hormann_rows, shows_pole
 from tests.strategies import point_sets, received_sets, targets_near, values
 
@@ -36,6 +37,7 @@ class Subject:
     stretched : by a factor of the points, the smoother that is the same in the new unit
     interpolates : whether values at nodes are kept
     points : the nodes it is tried on
+    way : how its splines are built
     """
 
     smoother: AbstractLinearSmoother
@@ -43,16 +45,18 @@ class Subject:
     stretched: Callable[[float], AbstractLinearSmoother] | None = None
     interpolates: bool = False
     points: st.SearchStrategy = ANYWHERE
+    way: str = "plain"
 
     def __str__(self):
-        return str(self.smoother)
+        return f"{self.smoother}-{self.way}"
 
 
-def spline(smoothing):
+def spline(smoothing, way):
     return Subject(
         SmoothingSpline(smoothing),
         stretched=lambda factor: SmoothingSpline(smoothing * factor**3),
         interpolates=smoothing == 0,
+        way=way,
     )
 
 
@@ -87,7 +91,7 @@ def floater_hormann(degree):
 
 
 SMOOTHERS = [
-    *map(spline, LAMBDAS),
+    *(spline(smoothing, way) for smoothing in LAMBDAS for way in ("compiled", "plain")),
     *(sobolev(length, smoothing) for length in (0.2, 3.0) for smoothing in (0.0, 1e-6, 1e-1)),
     Subject(BerrutRational(), lines=lambda n: n % 2 == 0, interpolates=True),
     *map(polynomial, (None, 0, 1, 3)),
@@ -112,6 +116,11 @@ def assert_rows_close(matrix, expected, digits=1e-13):
 
 
 class TestEverySmoother:
+    @pytest.fixture(autouse=True)
+    def way(self, request):
+        with building(request.node.callspec.params["subject"].way):
+            yield
+
     @every_smoother
     @given(data=st.data())
     def test_rows_sum_to_one(self, subject, data):
@@ -211,6 +220,7 @@ def line_rows(nodes, targets):
     return 1 / nodes.size + np.outer(targets - nodes.mean(), centred) / (centred @ centred)
 
 
+@pytest.mark.usefixtures("both_ways")
 class TestSmoothing:
     spread = point_sets(min_size=3, max_size=10, steps=20)
 

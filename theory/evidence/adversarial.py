@@ -10,7 +10,7 @@ import numpy as np
 from letcc import CodedScheme, certify
 from letcc.rates import Verdict
 from theory.evidence.base import AbstractEvidence, Cell, Row, Scope, doubling
-from theory.evidence.fits import describe, fit_sweep, weakest
+from theory.evidence.fits import describe, fit_sweep, mirrored, weakest
 
 if TYPE_CHECKING:
     from theory.claims import Claim
@@ -29,7 +29,7 @@ _MANY: dict[str, tuple[Callable[[int], int], float]] = {
 class Adversaries(AbstractEvidence):
     """The worst pointwise squared error where q workers add errors of magnitude M to their outputs.
 
-    Held against q/N, since rounding q ruins slopes in N.
+    Held against q/N, since rounding q ruins slopes in N, as it goes to 0.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Adversaries(AbstractEvidence):
     def judge(self, claim: "Claim", table: list[Row]) -> tuple[Verdict, dict[str, Any]]:
         """See `AbstractEvidence.judge`."""
         fits = {
-            sweep: fit_sweep(table, sweep, lambda row: float(row["parameter"] / row["num_workers"]))
+            sweep: fit_sweep(table, sweep, lambda row: float(row["num_workers"] / row["parameter"]))
             for sweep in dict.fromkeys(row["sweep"] for row in table)
         }
         claimed = float(claim.exponents["q/N"])
@@ -75,9 +75,9 @@ class Adversaries(AbstractEvidence):
             f"q/N, {sweep}": describe(fit, judged=sweep in self.judged)
             if sweep != self.out_of_reach
             else f"{Verdict.INCONCLUSIVE}: local slopes {min(fit.local_slopes):.2f} to {max(fit.local_slopes):.2f}"
-            for sweep, fit in fits.items()
+            for sweep, fit in zip(fits, map(mirrored, fits.values()), strict=True)
         }
-        return weakest(fits[sweep].judge(claimed) for sweep in self.judged), evidence
+        return weakest(fits[sweep].judge(-claimed) for sweep in self.judged), evidence
 
 
 def worst_corruption(scheme: CodedScheme, q: int, magnitude: float) -> float:

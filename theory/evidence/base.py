@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_COPIES = 12  # how many arrays of the size of a decoding matrix a certificate holds at its peak
+_FEWEST = 4  # points of a slope
+_COPIES = 16  # how many arrays of the size of a decoding matrix a certificate holds at its peak
+_BATCH = 2**27  # bytes of the batches of received sets, however large the matrix
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ class AbstractEvidence(ABC):
         -------
         int
         """
-        return max((8 * _COPIES * cell.num_workers * cell.num_data for cell in self.cells(claim, scope)), default=0)
+        largest = max(cell.num_workers * cell.num_data for cell in self.cells(claim, scope))
+        return 8 * _COPIES * largest + _BATCH
 
 
 def doubling(start: int, stop: int) -> list[int]:
@@ -145,12 +148,9 @@ def doubling(start: int, stop: int) -> list[int]:
     Raises
     ------
     InvalidInput
-        If there are fewer than four.
+        If there are fewer than four of them.
     """
-    grid = []
-    while start <= stop:
-        grid.append(start)
-        start *= 2
-    if len(grid) < 4:
-        raise InvalidInput(f"max_n is {stop}: a slope needs four doublings from {grid[0] if grid else start} on")
-    return grid
+    least = start * 2 ** (_FEWEST - 1)
+    if stop < least:
+        raise InvalidInput(f"max_n is {stop}: a slope needs N = {start}, {2 * start}, ..., so at least {least}")
+    return [start * 2**i for i in range((stop // start).bit_length())]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
 from letcc import certify
+from letcc.exceptions import InvalidInput
 from letcc.rates import Verdict
 from letcc.stragglers import ConsecutiveBlock
 from theory.evidence.base import AbstractEvidence, Cell, Row, Scope
@@ -35,12 +36,10 @@ class SupremumBound(AbstractEvidence):
 
     def cells(self, claim: "Claim", scope: Scope) -> list[Cell]:
         """See `AbstractEvidence.cells`."""
-        return [
-            Cell(claim.id, "NS", n, self.num_data, s)
-            for n in self.workers
-            for s in self.stragglers
-            if s < n / 4 and n <= scope.max_n
-        ]
+        workers = [n for n in self.workers if n <= scope.max_n]
+        if not workers:
+            raise InvalidInput(f"max_n is {scope.max_n}: the grid of {claim.id} starts at {self.workers[0]}")
+        return [Cell(claim.id, "NS", n, self.num_data, s) for n in workers for s in self.stragglers if s < n / 4]
 
     def examine(self, claim: "Claim", cell: Cell) -> Row:
         """The exact worst error, where the printed bound is one on it; see `AbstractEvidence.examine`."""

@@ -11,7 +11,7 @@ from letcc.scheme import PointFamily
 from letcc.smoothers import SmoothingSpline
 from theory.bounds import training_error
 from theory.evidence.base import AbstractEvidence, Cell, Row, Scope
-from theory.evidence.fits import describe, fit_sweep, weakest
+from theory.evidence.fits import describe, fit_sweep, mirrored, weakest
 
 if TYPE_CHECKING:
     from theory.claims import Claim
@@ -60,9 +60,9 @@ class TrainingError(AbstractEvidence):
         evidence: dict[str, Any] = {"largest exact/bound": largest, "at lambda_e = 0": at_zero}
         verdicts = []
         for sweep in dict.fromkeys(row["sweep"] for row in smoothed):
-            exponent = fit_sweep(smoothed, sweep, lambda row: float(row["parameter"]))
-            evidence[sweep] = describe(exponent)
-            verdicts.append(exponent.judge(float(claim.exponents["lambda_e"])))
+            exponent = fit_sweep(smoothed, sweep, lambda row: 1 / float(row["parameter"]))
+            evidence[sweep] = describe(mirrored(exponent))
+            verdicts.append(exponent.judge(-float(claim.exponents["lambda_e"])))
         honest = largest <= 1 + _ROUNDING and at_zero <= _ROUNDING
         return (weakest(verdicts) if honest else Verdict.REFUTED), evidence
 

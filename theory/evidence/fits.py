@@ -37,6 +37,26 @@ def fit_sweep(table: list[Row], name: str, x: Callable[[Row], float] | None = No
     return fit_exponent([x(row) for row in rows], errors, floor=_ROUNDING, uncertainty=uncertainty)
 
 
+def mirrored(exponent: Exponent) -> Exponent:
+    """An exponent of x from that of 1/x, against which a power that is claimed as x goes to 0 is fitted and judged.
+
+    Parameters
+    ----------
+    exponent : Exponent
+
+    Returns
+    -------
+    Exponent
+    """
+    return Exponent(
+        -exponent.value,
+        -exponent.high,
+        -exponent.low,
+        tuple(1 / x for x in reversed(exponent.window)),
+        tuple(-slope for slope in reversed(exponent.local_slopes)),
+    )
+
+
 def _stragglers(row: Row) -> float:
     return float(row["stragglers"] + 1)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _PERTURBATIONS = 50
 _OPTIMAL, _NOT_OPTIMAL = 1e-12, 1e-6  # relative decreases that only rounding, and no rounding explains
+_MISSES = 1e-9  # data of order one, where what interpolates is asked for
 _STATIONARY = 1e-7  # second derivatives are read off values: rounding grows with the inverse square of the gaps
 _GAUSS = np.array([-1, 1]) / np.sqrt(3)  # exact for the product of two second derivatives
 
@@ -94,6 +95,8 @@ class _Fit:
 
     def decrease(self, direction: "CubicSpline") -> float:
         """How much of the objective the best multiple of a perturbation removes."""
+        if not self.smoothing and np.abs(self.residuals).max() > _MISSES:
+            return 1.0  # whose objective is infinite
         points, weights = _quadrature(np.union1d(self.nodes, direction.x))
         bent, bend = self.curvature(points), direction(points, 2)
         moved, n = direction(self.nodes), self.nodes.size
