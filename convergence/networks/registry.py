@@ -118,7 +118,7 @@ NETWORKS = (
         "digits",
         ViT,
         GREY,
-        Recipe(1000, 64, 3e-3, max_shift=2, weight_decay=0.05),
+        Recipe(600, 64, 4e-3, max_shift=2, weight_decay=0.05),
         {"channels": 1, "side": 28, "width": 32, "depth": 3, "heads": 4},
     ),
     Network(
@@ -126,8 +126,8 @@ NETWORKS = (
         "mnist",
         ViT,
         GREY,
-        Recipe(4000, 128, 2e-3, max_shift=2, weight_decay=0.05),
-        {"channels": 1, "side": 28, "width": 64, "depth": 4, "heads": 4},
+        Recipe(2000, 128, 3e-3, max_shift=2, weight_decay=0.05),
+        {"channels": 1, "side": 28, "width": 48, "depth": 4, "heads": 4},
     ),
     Network(
         "vit",

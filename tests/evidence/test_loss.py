@@ -53,7 +53,7 @@ class Tabulated:
 
 class TestLargestRatio:
     @pytest.mark.parametrize("smoothing", [1e-5, 1e-1])
-    @pytest.mark.parametrize("sizes", [(32, 8, 0), (32, 8, 8), (65, 16, 21)])
+    @pytest.mark.parametrize("sizes", [(32, 8, 0), (32, 8, 8), (66, 16, 21)])
     def test_the_maximising_function_really_run(self, sizes, smoothing):
         scheme, x, received = prepared(*sizes, smoothing, seed=0)
         table = Tabulated(scheme, x)

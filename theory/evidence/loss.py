@@ -38,7 +38,7 @@ class LossSplit(AbstractEvidence):
 
     factor: float = 2.0
     smoothings: tuple[float, ...] = (0.0, 1e-5, 1e-3, 1e-1)
-    sizes: tuple[tuple[int, int, int], ...] = ((32, 8, 0), (32, 8, 8), (65, 16, 21))
+    sizes: tuple[tuple[int, int, int], ...] = ((32, 8, 0), (32, 8, 8), (66, 16, 21))
 
     def cells(self, claim: "Claim", scope: Scope) -> list[Cell]:
         """See `AbstractEvidence.cells`."""
