@@ -106,18 +106,29 @@ class TestTheory:
 
     def test_the_readme_says_what_was_certified(self, certified):
         rows = {row["claim"]: row for row in json.loads((certified[1] / "certified.json").read_text())}
-        compared = 0
+        printed = {}
         for line in (CHECKOUT / "README.md").read_text().splitlines():
             found = re.match(r"\| `([\w.-]+)`:", line)
             if found and rows[found[1]]["certified"]:
-                printed = re.findall(r"([NS])\^(-?\d+\.\d+)", line.split("|")[4])
-                for sweep, exponent in printed:
-                    assert f"{rows[found[1]]['certified'][sweep]['value']:.2f}" == exponent
-                assert printed or float(line.split("|")[4]) == round(
-                    rows[found[1]]["certified"]["largest exact/bound"], 3
-                )
-                compared += 1
-        assert compared == 5
+                printed[found[1]] = line.split("|")[4].strip()
+        exponents = {
+            "letcc-bernoulli": ("N, after log^3", r"N\^"),
+            "bacc-bernoulli-log2": ("N, after log^2", r"N\^"),
+            "letcc-adversarial": ("q/N, q=1", r"\(q/N\)\^"),
+        }
+        compared = 0
+        for claim, text in printed.items():
+            evidence = rows[claim]["certified"]
+            for name, pattern in (exponents[claim],) if claim in exponents else (("N", r"N\^"), ("S", r"S\^")):
+                for exponent in re.findall(pattern + r"(-?\d+\.\d+)", text):
+                    assert f"{evidence[name]['value']:.2f}" == exponent
+                    compared += 1
+        assert compared == 9
+        assert float(printed["bacc-sup"]) == round(rows["bacc-sup"]["certified"]["largest exact/bound"], 3)
+        assert printed["optimal-recovery"] == "1 within 1e-14"
+        assert rows["optimal-recovery"]["certified"]["LeTCC's distance from 1"] < 1e-14
+        assert float(printed["lagrange-threshold"]) < 1e-8
+        assert rows["lagrange-threshold"]["certified"]["largest error at threshold"] < 1e-12
 
     def test_table_and_rows_have_one_origin(self, certified):
         _, out = certified

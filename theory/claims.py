@@ -206,7 +206,7 @@ CLAIMS = (
         citation=LETCC,
         provenance=Provenance.READ,
         expected=Verdict.HOLDS,
-        evidence=WorstBlocks(64, stragglers=_LOST, curves=tuple(CURVES), settles_in_s=False),
+        evidence=WorstBlocks(64, stragglers=_LOST, curves=tuple(CURVES), settles_in_s=False, every_set_of=14),
         exponents=power(N="-3/5", S="8/5"),
         assumptions=(assume.SOBOLEV, assume.BOUNDED_GAPS, assume.NOISE, assume.PAPER_SMOOTHING),
         smoothing=_PAPER_RULE,

@@ -18,7 +18,11 @@ from theory.evidence.fits import describe, fit_sweep, weakest
 if TYPE_CHECKING:
     from theory.claims import Claim
 
-CURVES: dict[str, Callable[[int], int]] = {"S=sqrt(N)": math.isqrt, "S=N/4": lambda workers: workers // 4}
+CURVES: dict[str, Callable[[int], int]] = {
+    "S=3": lambda workers: 3,
+    "S=sqrt(N)": math.isqrt,
+    "S=N/4": lambda workers: workers // 4,
+}
 
 ALL_BLOCKS = 1024  # every block of stragglers is examined up to here
 _EVERY_SET = "every set"
