@@ -83,6 +83,36 @@ def equispaced(n: int, interior: bool = False) -> FloatArray:
     return _centred(n) / (n + 1 if interior else max(n - 1, 1))
 
 
+def clustered(n: int, cells: int, width: float) -> FloatArray:
+    """Evenly spaced points drawn towards the centre of the cell that each lies in.
+
+    Parameters
+    ----------
+    n : int
+        How many points, at least 1.
+    cells : int
+        Into how many equal cells the interval is cut, at least 1.
+    width : float
+        By what factor each cell's points are drawn together: 1 leaves them, near 0 they almost coincide.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Ascending, in [-1, 1].
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of its range.
+    """
+    points, cells = equispaced(n), _count(cells)
+    if not 0 < width <= 1:
+        raise InvalidInput(f"width is {width}: it must be above 0 and at most 1")
+    cell = np.minimum((points + 1) * cells // 2, cells - 1)
+    centres = (2 * cell + 1 - cells) / cells
+    return centres + width * (points - centres)
+
+
 def _count(n: int) -> int:
     try:
         count = operator.index(n)

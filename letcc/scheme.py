@@ -15,6 +15,7 @@ from letcc.nodes import (
     as_points,
     chebyshev_first_kind,
     chebyshev_second_kind,
+    clustered,
     equispaced,
     sorting_order,
 )
@@ -204,13 +205,16 @@ class CodedScheme:
         return cls(LagrangePolynomial(), decoder, alphas, betas)
 
     @classmethod
-    def recommended(cls, num_data: int, num_workers: int, *, length_scale: float | None = None) -> Self:
-        """What decodes networks best, to be fitted to the inputs: ``recommended(K, N).fit(x)``.
+    def recommended(
+        cls, num_data: int, num_workers: int, *, width: float = 0.25, length_scale: float | None = None
+    ) -> Self:
+        """What decodes networks best where workers are lost at random, to be fitted: ``recommended(K, N).fit(x)``.
 
-        Data points along a short path through the inputs (`letcc.ordering.ShortPath`), equispaced worker points, an
-        interpolating spline as encoder, and as decoder kernel ridge regression in the second-order Sobolev space with
-        its full norm, which where many workers are lost returns to the mean instead of running off along a line.
-        docs/choosing.md has what each part gains.
+        The inputs in the order of a short path through them (`letcc.ordering.ShortPath`); worker points clustered about
+        the data points, since half way between two images a network says little of either; an interpolating spline as
+        encoder; as decoder kernel ridge regression in the second-order Sobolev space with its full norm, which where
+        many workers are lost returns to the mean instead of running off along a line. docs/choosing.md has what each
+        part gains, and what clusters cost in the worst case.
 
         Parameters
         ----------
@@ -218,8 +222,11 @@ class CodedScheme:
             K, at least 1.
         num_workers : int
             N, at least 1.
+        width : float
+            How far the workers of each data point spread: 1 is equispaced, near 0 each repeats a data point, where a
+            data point whose workers are all lost is estimated from its neighbours.
         length_scale : float, optional
-            Of the decoder, in the unit of the points. None means 4 / K, two mean distances between data points.
+            Of the decoder, in the unit of the points. None means 3 / K, one and a half distances between data points.
 
         Returns
         -------
@@ -231,9 +238,11 @@ class CodedScheme:
         InvalidInput
             If a number is out of its range.
         """
-        points = _points(num_data, num_workers, "equispaced")
-        decoder = SobolevRidge(4 / num_data if length_scale is None else length_scale)
-        return cls(SmoothingSpline(0.0), decoder, *points, ShortPath())
+        ordering = ShortPath(power=0.0)
+        data_points = ordering.data_points(np.arange(_at_least_one(num_data, "num_data")))
+        worker_points = clustered(_at_least_one(num_workers, "num_workers"), num_data, width)
+        decoder = SobolevRidge(3 / num_data if length_scale is None else length_scale)
+        return cls(SmoothingSpline(0.0), decoder, data_points, worker_points, ordering)
 
     @property
     def num_data(self) -> int:
@@ -501,10 +510,15 @@ def _integer(value: int, name: str) -> int:
         raise InvalidInput(f"{name} must be an integer, not {value!r}") from None
 
 
+def _at_least_one(count: int, name: str) -> int:
+    if _integer(count, name) < 1:
+        raise InvalidInput(f"{name} is {count}: it must be at least 1")
+    return _integer(count, name)
+
+
 def _points(num_data: int, num_workers: int, points: PointFamily) -> tuple[FloatArray, FloatArray]:
-    for name, count in (("num_data", num_data), ("num_workers", num_workers)):
-        if _integer(count, name) < 1:
-            raise InvalidInput(f"{name} is {count}: it must be at least 1")
+    _at_least_one(num_data, "num_data")
+    _at_least_one(num_workers, "num_workers")
     if points == "chebyshev":
         return chebyshev_first_kind(num_data), chebyshev_second_kind(num_workers)
     if points == "equispaced":

@@ -104,9 +104,10 @@ class TestFit:
         scheme = letcc.CodedScheme.recommended(8, 40)
         fitted = scheme.fit(self.X)
         assert fitted.ordering is None
-        assert (fitted.encoder, fitted.decoder) == (SmoothingSpline(0.0), SobolevRidge(0.5, 0.0))
-        np.testing.assert_array_equal(fitted.worker_points, letcc.nodes.equispaced(40))
-        np.testing.assert_array_equal(fitted.data_points, ShortPath().data_points(self.X))
+        assert (fitted.encoder, fitted.decoder) == (SmoothingSpline(0.0), SobolevRidge(0.375, 0.0))
+        np.testing.assert_array_equal(fitted.worker_points, scheme.worker_points)
+        np.testing.assert_array_equal(fitted.data_points, ShortPath(0.0).data_points(self.X))
+        np.testing.assert_allclose(np.sort(fitted.data_points), scheme.data_points)
         assert fitted.fit(self.X[::-1]) is fitted
 
     def test_nothing_is_permuted(self):
@@ -139,6 +140,27 @@ class TestFit:
         with pytest.raises(NotFitted, match=r"use the scheme that fit\(x\) returns"):
             use(letcc.CodedScheme.recommended(8, 40), self.X)
 
+    def test_workers_gather_about_the_data_points(self):
+        """Each of eight cells has five workers within a quarter of its half width of 1/8."""
+        scheme = letcc.CodedScheme.recommended(8, 40)
+        distance = np.abs(np.subtract.outer(scheme.worker_points, scheme.data_points))
+        assert distance.min(axis=1).max() == pytest.approx(1 / 32)
+        assert (np.bincount(distance.argmin(axis=1)) == 5).all()
+        wide = letcc.CodedScheme.recommended(8, 40, width=1.0)
+        np.testing.assert_allclose(wide.worker_points, letcc.nodes.equispaced(40), atol=1e-15)
+
+    @pytest.mark.parametrize("width", [0, -1, 1.5, float("nan")])
+    def test_bad_width(self, width):
+        with pytest.raises(InvalidInput, match="width is"):
+            letcc.CodedScheme.recommended(8, 40, width=width)
+
+    @given(st.integers(1, 300), st.integers(1, 40), st.floats(1e-6, 1))
+    @settings(deadline=None)
+    def test_clusters_are_distinct_ascending_points(self, n, cells, width):
+        points = letcc.nodes.clustered(n, cells, width)
+        assert (np.diff(points) > 0).all()
+        assert np.abs(points).max() <= 1
+
     def test_wrong_number_of_inputs(self):
         with pytest.raises(InvalidInput, match="8 data points, but there are 7 inputs"):
             letcc.CodedScheme.recommended(8, 40).fit(self.X[:7])
@@ -147,6 +169,6 @@ class TestFit:
         scheme = letcc.CodedScheme.recommended(8, 40)
         assert pickle.loads(pickle.dumps(scheme)) == scheme
         assert scheme != letcc.CodedScheme(scheme.encoder, scheme.decoder, scheme.data_points, scheme.worker_points)
-        assert "ordering=ShortPath(power=0.5" in repr(scheme)
+        assert "ordering=ShortPath(power=0.0" in repr(scheme)
         with pytest.raises(InvalidInput, match="ordering must be a ShortPath"):
             letcc.CodedScheme(scheme.encoder, scheme.decoder, scheme.data_points, scheme.worker_points, "short")
