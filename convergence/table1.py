@@ -139,19 +139,21 @@ def schemes(num_data: int, num_workers: int, smoothings: tuple[float, float]) ->
     """
     encoder, decoder = smoothings
     bacc, interpolating = CodedScheme.bacc(num_data, num_workers), CodedScheme.letcc(num_data, num_workers)
+    tuned = CodedScheme.letcc(num_data, num_workers, encoder_smoothing=encoder, decoder_smoothing=decoder)
+    equispaced = CodedScheme.letcc(num_data, num_workers, points="equispaced")
+    along = replace(equispaced, ordering=ShortPath())
     recommended = CodedScheme.recommended(num_data, num_workers)
     return {
         BASELINE: bacc,
-        "LeTCC": CodedScheme.letcc(num_data, num_workers, encoder_smoothing=encoder, decoder_smoothing=decoder),
+        "LeTCC": tuned,
         "LeTCC, lambda = 0": interpolating,
         UNDEFINED: CodedScheme.lagrange(num_data, num_workers, degree=1),
         "BACC, short path": replace(bacc, ordering=ShortPath()),
         "LeTCC, short path": replace(interpolating, ordering=ShortPath()),
-        "LeTCC, equispaced": CodedScheme.letcc(num_data, num_workers, points="equispaced"),
-        "LeTCC, equispaced, short path": replace(
-            CodedScheme.letcc(num_data, num_workers, points="equispaced"), ordering=ShortPath()
-        ),
-        "recommended, chosen by likelihood": replace(recommended, decoder=SobolevRidge("likelihood", "likelihood")),
+        "LeTCC, equispaced": equispaced,
+        "LeTCC, equispaced, short path": along,
+        "SobolevRidge, equispaced, short path": replace(along, decoder=recommended.decoder),
+        "the same, chosen from the outputs": replace(along, decoder=SobolevRidge("likelihood", "likelihood")),
         OURS: recommended,
     }
 
