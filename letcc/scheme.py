@@ -206,7 +206,7 @@ class CodedScheme:
 
     @classmethod
     def recommended(
-        cls, num_data: int, num_workers: int, *, width: float = 0.25, length_scale: float | None = None
+        cls, num_data: int, num_workers: int, *, width: float = 0.5, length_scale: float | None = None
     ) -> Self:
         """What decodes networks best where workers are lost at random, to be fitted: ``recommended(K, N).fit(x)``.
 
