@@ -206,7 +206,7 @@ class CodedScheme:
 
     @classmethod
     def recommended(
-        cls, num_data: int, num_workers: int, *, width: float = 0.5, length_scale: float | None = None
+        cls, num_data: int, num_workers: int, *, width: float = 0.7, length_scale: float | None = None
     ) -> Self:
         """What decodes networks best where workers are lost at random, to be fitted: ``recommended(K, N).fit(x)``.
 
@@ -226,7 +226,7 @@ class CodedScheme:
             How far the workers of each data point spread: 1 is equispaced, near 0 each repeats a data point, where a
             data point whose workers are all lost is estimated from its neighbours.
         length_scale : float, optional
-            Of the decoder, in the unit of the points. None means 3 / K, one and a half distances between data points.
+            Of the decoder, in the unit of the points. None means 4 / K, twice the distance between data points.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class CodedScheme:
         ordering = ShortPath(power=0.0)
         data_points = ordering.data_points(np.arange(_at_least_one(num_data, "num_data")))
         worker_points = clustered(_at_least_one(num_workers, "num_workers"), num_data, width)
-        decoder = SobolevRidge(3 / num_data if length_scale is None else length_scale)
+        decoder = SobolevRidge(4 / num_data if length_scale is None else length_scale)
         return cls(SmoothingSpline(0.0), decoder, data_points, worker_points, ordering)
 
     @property

@@ -104,7 +104,7 @@ class TestFit:
         scheme = letcc.CodedScheme.recommended(8, 40)
         fitted = scheme.fit(self.X)
         assert fitted.ordering is None
-        assert (fitted.encoder, fitted.decoder) == (SmoothingSpline(0.0), SobolevRidge(0.375, 0.0))
+        assert (fitted.encoder, fitted.decoder) == (SmoothingSpline(0.0), SobolevRidge(0.5, 0.0))
         np.testing.assert_array_equal(fitted.worker_points, scheme.worker_points)
         np.testing.assert_array_equal(fitted.data_points, ShortPath(0.0).data_points(self.X))
         np.testing.assert_allclose(np.sort(fitted.data_points), scheme.data_points)
@@ -141,10 +141,10 @@ class TestFit:
             use(letcc.CodedScheme.recommended(8, 40), self.X)
 
     def test_workers_gather_about_the_data_points(self):
-        """Each of eight cells has five workers within half of its half width of 1/8."""
+        """Each of eight cells has five workers within 0.7 of its half width of 1/8."""
         scheme = letcc.CodedScheme.recommended(8, 40)
         distance = np.abs(np.subtract.outer(scheme.worker_points, scheme.data_points))
-        assert distance.min(axis=1).max() == pytest.approx(1 / 16)
+        assert distance.min(axis=1).max() == pytest.approx(0.7 / 8)
         assert (np.bincount(distance.argmin(axis=1)) == 5).all()
         wide = letcc.CodedScheme.recommended(8, 40, width=1.0)
         np.testing.assert_allclose(wide.worker_points, letcc.nodes.equispaced(40), atol=1e-15)
