@@ -27,7 +27,7 @@ from letcc.exceptions import InvalidInput
 SHORT = Recipe(steps=4, batch_size=16, peak_learning_rate=5e-3, max_shift=2)
 NAMES = [f"{network.name}-{network.dataset}" for network in NETWORKS]
 HERE = [network for network in NETWORKS if network.recipe]
-TARGETS = {("lenet5", "mnist"): 0.988, ("repvgg", "cifar10"): 0.80, ("vit", "mnist"): 0.983}
+TARGETS = {("lenet5", "mnist"): 0.988, ("repvgg", "cifar10"): 0.82, ("vit", "mnist"): 0.983}
 PARAMETERS = {("lenet5", "mnist"): 61706}
 
 

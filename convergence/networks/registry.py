@@ -110,7 +110,7 @@ NETWORKS = (
         "cifar10",
         RepVGG,
         COLOUR,
-        Recipe(3000, 128, 5e-3, 4, mirror=True, weight_decay=0.05, label_smoothing=0.1, bfloat16=True),
+        Recipe(9000, 64, 3e-3, 4, mirror=True, weight_decay=0.05, label_smoothing=0.1, bfloat16=True),
         {"channels": 3, "widths": (32, 48, 96, 192), "depths": (1, 2, 2, 1)},
     ),
     Network(
