@@ -17,7 +17,13 @@ Cell = TypeVar("Cell")
 Row = TypeVar("Row")
 
 
-def run_cells(function: Callable[[Cell], Row], cells: Sequence[Cell], jobs: int, label: str) -> list[Row]:
+def run_cells(
+    function: Callable[[Cell], Row],
+    cells: Sequence[Cell],
+    jobs: int,
+    label: str,
+    finished: Callable[[Cell, Row], None] = lambda cell, row: None,
+) -> list[Row]:
     """Apply a function to every cell.
 
     Parameters
@@ -29,6 +35,8 @@ def run_cells(function: Callable[[Cell], Row], cells: Sequence[Cell], jobs: int,
         Worker processes; 1 computes here.
     label : str
         What is going on, for the progress bar.
+    finished : callable
+        Called here with each cell and its row as soon as there is one: to keep it.
 
     Returns
     -------
@@ -40,13 +48,16 @@ def run_cells(function: Callable[[Cell], Row], cells: Sequence[Cell], jobs: int,
         if jobs == 1:
             for index, cell in enumerate(cells):
                 rows[index] = function(cell)
+                finished(cell, rows[index])
                 advance()
         else:
             with _pool(jobs) as pool:
                 with _deaf_to_the_keyboard():
                     futures = {pool.submit(function, cell): index for index, cell in enumerate(cells)}
                 for future in as_completed(futures):
-                    rows[futures[future]] = future.result()
+                    index = futures[future]
+                    rows[index] = future.result()
+                    finished(cells[index], rows[index])
                     advance()
     return [rows[index] for index in range(len(cells))]
 
