@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from convergence.latency import TASKS, measure_latency, measure_real, print_latency, print_real
+from convergence.networks.images import DATASETS, download, load_images
+from convergence.networks.importing import import_data
+from convergence.networks.registry import NETWORKS, find
+from convergence.networks.trained import accuracy, cache_folder, trained
+from convergence.networks.trained import commit as commit_weights
 from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
+from convergence.studies import STUDIES, print_studies, run_studies
+from convergence.table1 import SETTINGS, TRIALS, find_subjects, measure_table
 from convergence.verify import images_used, measure, verify
 from letcc.exceptions import InvalidInput, LetccError
 from theory.cells import sweeping
@@ -20,7 +27,7 @@ DataRoot = Annotated[
     Path | None,
     typer.Option(
         envvar="LETCC_DATA",
-        help="Folder with MNIST/raw/*-ubyte, uncompressed. Without it: the digits that scikit-learn ships.",
+        help="Folder of the images, laid out by import-data. Without it: the digits that scikit-learn ships.",
     ),
 ]
 
@@ -115,6 +122,80 @@ def latency_command(
         print_latency(table, console())
         if real:
             print_real(measure_real(seed, out, real), console())
+
+
+@app.command("table1")
+def table1_command(
+    network: Annotated[list[str] | None, typer.Option(help=f"Only this one: {', '.join(SETTINGS)}.")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help=f"Only this one: {', '.join(DATASETS)}.")] = None,
+    trials: Annotated[int, typer.Option(min=2, help="Paired trials of each network.")] = TRIALS,
+    study: Annotated[list[str] | None, typer.Option(help=f"Also: {', '.join(STUDIES)}, or all.")] = None,
+    data_root: DataRoot = None,
+    seed: Seed = 0,
+    jobs: Jobs = JOBS,
+    out: Out = RESULTS,
+) -> None:
+    """Run BACC, LeTCC and what improves on them on trained networks; write table1.json and networks.parquet.
+
+    On every network whose images are in the data root; without one, on the digits that scikit-learn ships. A run that
+    was interrupted goes on. Exits with 0 when done, 2 for bad usage.
+    """
+    with _usage_errors():
+        studies = list(STUDIES) if study == ["all"] else study or []
+        unknown = [name for name in studies if name not in STUDIES]
+        if unknown:
+            raise InvalidInput(f"there is no study {unknown[0]!r}: there are {', '.join(STUDIES)}, or all")
+        subjects = find_subjects(network, dataset, data_root, seed, lambda line: typer.echo(line, err=True))
+        measure_table(subjects, trials, jobs, out, console())
+        if studies:
+            print_studies(run_studies(subjects, studies, max(2, trials // 4), jobs, out), console())
+
+
+@app.command("train")
+def train_command(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(dict.fromkeys(n.name for n in NETWORKS))}.")],
+    dataset: Annotated[str, typer.Option(help=f"One of {', '.join(DATASETS)}.")] = "digits",
+    data_root: DataRoot = None,
+    seed: Seed = 0,
+    cache: Annotated[Path | None, typer.Option(help="Folder of the weights; the user's cache without it.")] = None,
+    fetch: Annotated[bool, typer.Option("--download", help="Get images or weights that are missing.")] = False,
+    commit: Annotated[bool, typer.Option("--commit", help="Copy the weights to where they are committed.")] = False,
+) -> None:
+    """Train a network, or take it from the cache; training that was interrupted goes on. Print its test accuracy.
+
+    For ImageNet: load the weights that others have trained. Exits with 0 when done, 2 for bad usage.
+    """
+    with _usage_errors():
+        network = find(name, dataset)
+        if fetch and network.recipe and dataset != "digits":
+            if data_root is None:
+                raise InvalidInput("--download needs a --data-root to download to")
+            download(dataset, data_root)
+        folder = cache or cache_folder()
+        module, metadata = trained(network, seed, data_root, folder, typer.echo, download=fetch, committed=False)
+        measured = metadata.get("test_accuracy")
+        if measured is None:
+            images = load_images(dataset, data_root, train=False)
+            network.check(images)
+            measured = accuracy(module, images)
+        if commit:
+            commit_weights(network, metadata, folder)
+    typer.echo(f"{name} on {dataset}: {measured:.2%} of the test images")
+
+
+@app.command("import-data")
+def import_command(
+    source: Annotated[Path, typer.Argument(help="Folder with MNIST's four files, or .npz files of images as JPEG.")],
+    data_root: DataRoot = None,
+) -> None:
+    """Lay out image files in the data root, where the networks look for them.
+
+    Exits with 0 when done, 2 for bad usage, missing or damaged files.
+    """
+    with _usage_errors():
+        if data_root is None:
+            raise InvalidInput("name the folder to lay them out in, by --data-root or the variable LETCC_DATA")
+        import_data(source, data_root, typer.echo)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ computing gives every input to N / K workers and takes the first. Times are in u
 """
 
 import multiprocessing
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from letcc.latency import AbstractLatency, Bimodal, Markov, Pareto, ShiftedExpon
 from letcc.metrics import relative_accuracy, rmse
 from letcc.simulation import DelayedExecutor, batches, kth, replicated, simulate
 from theory.cells import run_cells
-from theory.store import provenance, write_table
+from theory.store import check_folder, provenance, write_table
 
 WORKERS, DATA, DEGREE = 100, 20, 2
 ROUNDS = 100_000
@@ -179,28 +180,32 @@ def _task(cell: Cell) -> tuple[Callable[[Any], np.ndarray], list[Any]]:
         points = SCHEMES["LeTCC"]().data_points
         problem = zoo(points)["smooth"]
         return problem.function, [problem.inputs(points)]
-    network, images = _lenet5(cell.data_root, cell.seed)
+    network, images = _lenet5(cell.data_root)
     generator = np.random.default_rng(cell.seed)
     return network, [images.pixels[generator.choice(len(images), DATA, replace=False)] for _ in range(DRAWS)]
 
 
 @cache
-def _lenet5(data_root: Path | None, seed: int) -> tuple[Callable[[Any], np.ndarray], Any]:
-    """The trained network from images to logits, as arrays, and test images."""
+def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any]:
+    """The network of the table, whose weights are those of seed 0, from images to logits as arrays; and test images."""
     import torch  # the synthetic task does without
-    from platformdirs import user_cache_path
 
     from convergence.networks.images import load_images
-    from convergence.networks.training import trained_lenet5
+    from convergence.networks.registry import find
+    from convergence.networks.trained import trained
+    from convergence.verify import dataset_of
 
-    network, _ = trained_lenet5(data_root, seed, user_cache_path("letcc"))
-    network.eval()
+    dataset = dataset_of(data_root)
+    network = find("lenet5", dataset)
+    images = load_images(dataset, data_root, train=False)
+    network.check(images)
+    module, _ = trained(network, 0, data_root, say=lambda line: print(line, file=sys.stderr))
 
     def compute(x: Any) -> np.ndarray:
         with torch.inference_mode():
-            return network(x).double().numpy()
+            return module(x).double().numpy()
 
-    return compute, load_images(data_root, train=False)
+    return compute, images
 
 
 def measure_latency(tasks: tuple[str, ...], data_root: Path | None, seed: int, jobs: int, out: Path) -> pd.DataFrame:
@@ -222,7 +227,8 @@ def measure_latency(tasks: tuple[str, ...], data_root: Path | None, seed: int, j
         See `measure`.
     """
     if "LeNet5" in tasks:
-        _lenet5(data_root, seed)  # trained once, and not by every process
+        _lenet5(data_root)  # trained once, and not by every process
+    check_folder(out)
     cells = [
         Cell(latency, task, scheme, seed, data_root)
         for latency in MODELS

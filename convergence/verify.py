@@ -5,17 +5,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from convergence.corruption import measure_corruption
 from convergence.encoding import measure_loss_split, measure_training_error
 from convergence.measurement import measure_rates
+from convergence.networks.campaign import Subject
 from convergence.networks.images import load_images
 from convergence.polynomials import measure_polynomials
-from convergence.table1 import DATA, STRAGGLERS, TRIALS, WORKERS, measure_network
+from convergence.table1 import TRIALS, judge, measure_table
 from convergence.tables import print_polynomials, print_zoo
 from letcc.rates import Verdict
 from theory.certification import certify_all, claim_row
@@ -23,6 +21,22 @@ from theory.claims import BY_ID, CLAIMS, Claim
 from theory.evidence import Scope
 from theory.report import console, exit_status, print_verdicts
 from theory.store import provenance, write_rows
+
+
+def dataset_of(data_root: Path | None) -> str:
+    """What LeNet5 is measured on.
+
+    Parameters
+    ----------
+    data_root : Path or None
+        Where MNIST lies; None for scikit-learn's digits.
+
+    Returns
+    -------
+    str
+        Of `convergence.networks.images.DATASETS`.
+    """
+    return "digits" if data_root is None else "mnist"
 
 
 def images_used(data_root: Path | None) -> dict[str, str]:
@@ -39,7 +53,7 @@ def images_used(data_root: Path | None) -> dict[str, str]:
     -------
     dict
     """
-    images = load_images(data_root, train=False)
+    images = load_images(dataset_of(data_root), data_root, train=False)
     return {"images": images.name, "images_sha256": images.checksum()}
 
 
@@ -66,13 +80,13 @@ def measure(
     """
     rates, slopes = measure_rates(seed, jobs, out)
     threshold, polynomials = measure_polynomials(seed, out)
-    network, summary = measure_network(data_root, seed, out)
-    rows = [*rates, *measure_loss_split(seed), measure_training_error(), measure_corruption(), threshold, network]
+    subject = Subject("lenet5", dataset_of(data_root), data_root, seed)
+    table = judge(measure_table([subject], TRIALS, jobs, out, output))
+    rows = [*rates, *measure_loss_split(seed), measure_training_error(), measure_corruption(), threshold, table]
     rows.sort(key=lambda row: list(BY_ID).index(row["claim"]))
     write_rows(out / "measured.json", rows, provenance({"program": "convergence"} | images, seed))
     print_zoo(slopes, output)
     print_polynomials(polynomials, output)
-    _print_networks(summary, output)
     return rows
 
 
@@ -127,22 +141,3 @@ def _joined(claim: Claim, exact: dict[str, Any] | None, seen: dict[str, Any] | N
     verdicts = [Verdict(row["verdict"]) for row in (exact, seen) if row]
     verdict = Verdict.REFUTED if Verdict.REFUTED in verdicts else verdicts[0]
     return claim_row(claim, verdict, exact and exact["certified"], seen and seen["measured"])
-
-
-def _print_networks(summary: pd.DataFrame, output: Console) -> None:
-    title = f"{TRIALS} paired trials, (N, K, S) = ({WORKERS}, {DATA}, {STRAGGLERS})"
-    table = Table(title=title, box=SIMPLE_HEAD)
-    for column in ("network", "metric", "scheme", "mean ± deviation", "95 % interval", "minus BACC, paired"):
-        table.add_column(column)
-    for row in summary.to_dict("records"):
-        table.add_row(
-            row["network"],
-            row["metric"].replace("_", " "),
-            row["scheme"],
-            f"{row['mean']:.3f} ± {row['std']:.3f}",
-            f"{row['mean_low']:.3f} .. {row['mean_high']:.3f}",
-            "-"
-            if row["scheme"] == "BACC"
-            else f"{row['difference']:+.3f} ({row['difference_low']:+.3f} .. {row['difference_high']:+.3f})",
-        )
-    output.print(table)

@@ -1,5 +1,6 @@
 """Anyone's scheme, seen through its `decode` alone: its decoding matrices, and whether it has any."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from letcc.exceptions import InvalidInput
 from letcc.nodes import FloatArray, IndexArray, as_points, sorting_order
 
 _LINEAR = 1e-8  # of the outputs as the matrix amplifies them: by how much combinations may be off
+_SINGLE = 1e-4  # and by how much they may be for rounding to single precision to be the likely cause
 _LOUD = -1000.0  # far from the identity's entries, so that what saturates or clips shows
 
 
@@ -72,30 +74,44 @@ class ForeignScheme:
             ),
         ):
             if not (np.abs(off) <= tolerance).all():
+                single = np.abs(off).max() <= _SINGLE * np.abs(decoded).max()
                 raise InvalidInput(
-                    f"{self.scheme!r} is not linear: {what} (off by up to {np.abs(off).max():.1e}; "
-                    f"{self._case(received)}). Only linear schemes have a certificate"
+                    f"{self} is not linear: {what} (off by up to {np.abs(off).max():.1e}; {self._case(received)}). "
+                    + ("Let it compute in double precision" if single else "Only linear schemes have a certificate")
                 )
 
     def _matrix(self, received: IndexArray) -> FloatArray:
         matrix = self._decode(np.eye(received.size), received)
         if not np.isfinite(matrix).all():
-            raise InvalidInput(f"{self.scheme!r} has a decoding matrix that is not finite at {self._case(received)}")
+            raise InvalidInput(f"{self} has a decoding matrix that is not finite at {self._case(received)}")
         return matrix
 
     def _decode(self, outputs: FloatArray, received: IndexArray) -> FloatArray:
-        decoded = self.scheme.decode(outputs, received)
+        # a decoder may work in place
+        decoded = self.scheme.decode(outputs.copy(), received.copy())
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(decoded, torch.Tensor):
+            decoded = decoded.detach().cpu()
         try:
+            if np.iscomplexobj(np.asarray(decoded)):
+                raise InvalidInput(f"{self} decodes real outputs to complex ones: let its decode return the real part")
             array = np.asarray(decoded, dtype=np.float64)
+        except InvalidInput:
+            raise
         except (TypeError, ValueError) as error:
-            raise InvalidInput(f"{self.scheme!r} decodes to what is not an array of real numbers: {error}") from error
+            raise InvalidInput(f"{self} decodes to what is not an array of real numbers: {error}") from error
         expected = self.data_points.size, outputs.shape[1]
         if array.shape != expected:
             raise InvalidInput(
-                f"{self.scheme!r} decodes outputs of shape {outputs.shape} to the shape {array.shape}, but "
+                f"{self} decodes outputs of shape {outputs.shape} to the shape {array.shape}, but "
                 f"{expected[0]} data points need {expected} ({self._case(received)})"
             )
         return array
+
+    def __str__(self) -> str:
+        """The scheme as it shows itself, or its class: the address of an object tells nobody anything."""
+        kind = type(self.scheme)
+        return repr(self.scheme) if kind.__repr__ is not object.__repr__ else f"{kind.__module__}.{kind.__qualname__}"
 
     def _case(self, received: IndexArray) -> str:
         workers = self.worker_points.size

@@ -1,7 +1,9 @@
 """The certified rates of anyone's linear scheme, and its distance from the best that any could do."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,9 @@ def certify_rates(
     >>> report.ball, round(report.ratio, 6), report.exponent_n.judge(-3.0).value, report.exponent_s.judge(3.0).value
     ('seminorm', 1.0, 'attained', 'attained')
     """
+    _check_callable(make_scheme)
+    _check_grid(workers, "workers", 1)
+    _check_grid(stragglers, "stragglers", 0)
     points = [("N", n, num_data, 0) for n in workers]
     points += [("S", straggler_workers, straggler_num_data, s) for s in stragglers]
     examined = [_examine(make_scheme, data, n, s) for _, n, data, s in points]
@@ -121,6 +126,24 @@ def certify_rates(
         max(float(found.lebesgue.max()) for found in examined),
         rows,
     )
+
+
+def _check_callable(make_scheme: Any) -> None:
+    try:
+        inspect.signature(make_scheme).bind(8, 32)
+    except ValueError:
+        return  # built in, without a signature to look at
+    except TypeError as error:
+        raise InvalidInput(
+            f"make_scheme must be a function of the number of data points and the number of workers, not "
+            f"{getattr(make_scheme, '__name__', type(make_scheme).__name__)} ({error})"
+        ) from None
+
+
+def _check_grid(grid: Any, name: str, least: int) -> None:
+    integers = isinstance(grid, Sequence) and all(isinstance(n, (int, np.integer)) for n in grid)
+    if not integers or any(n < least for n in grid) or any(a >= b for a, b in pairwise(grid)):
+        raise InvalidInput(f"{name} must be ascending integers of at least {least}, not {grid!r}")
 
 
 def _fit(rows: list[dict[str, Any]]) -> Exponent:
@@ -160,7 +183,8 @@ def _examine(
             f"make_scheme({num_data}, {num_workers}) gave {sizes[0]} data points and {sizes[1]} worker points: it is "
             "called with the number of data points and the number of workers"
         )
-    parts = [_examine_blocks(scheme, lost) for lost in range(max(0, stragglers - 1), stragglers + 1)]
+    with np.errstate(all="ignore"):  # what is not finite is refused
+        parts = [_examine_blocks(scheme, lost) for lost in range(max(0, stragglers - 1), stragglers + 1)]
     return _Examined(
         {ball: np.concatenate([part.errors[ball] for part in parts]) for ball in _BALLS},
         {ball: np.concatenate([part.optima[ball] for part in parts]) for ball in _BALLS},
@@ -202,4 +226,6 @@ def _examine_blocks(scheme: CodedScheme | ForeignScheme, lost: int) -> _Examined
         errors["full"][block] = (bent + constants**2 + (lines + constants) ** 2).max(axis=1)
         for ball in _BALLS:
             optima[ball][block] = optimal_squared_biases(nodes, targets, ball).max(axis=1)
+    if not all(np.isfinite(found).all() for found in (*errors.values(), lebesgue)):
+        raise InvalidInput(f"the worst errors of {scheme} leave the range of double precision: scale its decoder down")
     return _Examined(errors, optima, lebesgue, lines_reproduced)

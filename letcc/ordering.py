@@ -103,7 +103,10 @@ class ShortPath:
         return self._path(self._vectors(x))
 
     def _vectors(self, x: Any) -> FloatArray:
-        return as_columns(x, _INPUTS, np.arange(len(x)))
+        count = len(x) if np.ndim(x) or isinstance(x, (list, tuple)) else 0
+        if not count:
+            raise InvalidInput("there is no input: x has one entry for each data point on its first axis")
+        return as_columns(x, _INPUTS, np.arange(count))
 
     def _path(self, vectors: FloatArray) -> IndexArray:
         centred = vectors - vectors.mean(axis=0)

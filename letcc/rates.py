@@ -59,7 +59,14 @@ class Exponent:
             ATTAINED: the claimed exponent lies in the interval. HOLDS: the errors grow more slowly (or fall faster)
             than claimed over the whole interval. REFUTED: faster (or more slowly) over the whole of it.
             INCONCLUSIVE: too few points, an absurd slope, or a claimed exponent in an interval too wide to attain it.
+
+        Raises
+        ------
+        InvalidInput
+            If `claimed` is not a finite number.
         """
+        if not (isinstance(claimed, (int, float)) and np.isfinite(claimed)):
+            raise InvalidInput(f"a claimed exponent must be a finite number, not {claimed!r}")
         if not abs(self.value) <= _STEEPEST:
             return Verdict.INCONCLUSIVE
         if self.high < claimed:

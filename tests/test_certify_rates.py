@@ -1,8 +1,10 @@
 import dataclasses
 import json
+import math
 
 import numpy as np
 import pytest
+import torch
 from scipy.interpolate import FloaterHormannInterpolator
 
 from letcc import CodedScheme, certify, certify_rates, optimal_squared_bias
@@ -171,7 +173,36 @@ class TestForeign:
         np.testing.assert_allclose(*map(numbers, (found, expected)), rtol=1e-9)
 
 
+class TestAccepted:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda outputs, f, decoded: torch.from_numpy(decoded).requires_grad_(),
+            lambda outputs, f, decoded: decoded.tolist(),
+            lambda outputs, f, decoded: [outputs.fill(7), decoded][1],  # works in place
+        ],
+    )
+    def test_whatever_numbers_come_in(self, change):
+        found, expected = (numbers(certify_rates(make, **SMALL)) for make in (changed(change), Foreign))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 class TestRefused:
+    @pytest.mark.parametrize(
+        "make", [3, CodedScheme.bacc(4, 16), lambda: None, math.sin], ids=["number", "scheme", "no arguments", "one"]
+    )
+    def test_what_makes_no_schemes(self, make):
+        with pytest.raises(InvalidInput, match="must be a function of the number of data points"):
+            certify_rates(make)
+
+    @pytest.mark.parametrize(
+        "grid",
+        [{"workers": 32}, {"workers": (64, 32)}, {"stragglers": (-1, 3)}, {"stragglers": (1, 1)}, {"workers": "ab"}],
+    )
+    def test_grids(self, grid):
+        with pytest.raises(InvalidInput, match=f"{next(iter(grid))} must be ascending integers"):
+            certify_rates(CodedScheme.bacc, **grid)
+
     @pytest.mark.parametrize(
         ("change", "what"),
         [
@@ -209,6 +240,9 @@ class TestRefused:
             (lambda outputs, f, decoded: decoded[0], r"the shape \(16,\)"),
             (lambda outputs, f, decoded: None, "shape|real numbers"),
             (lambda outputs, f, decoded: [[1, 2], [3]], "not an array of real numbers"),
+            (lambda outputs, f, decoded: decoded * (1 + 1j), "decodes real outputs to complex ones"),
+            (lambda outputs, f, decoded: decoded.astype(np.float32), "not linear.*in double precision"),
+            (lambda outputs, f, decoded: decoded * 1e200, "leave the range of double precision"),
         ],
     )
     def test_other_shapes(self, change, message):

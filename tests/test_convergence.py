@@ -8,7 +8,6 @@ from rich.console import Console
 
 import convergence.encoding
 import convergence.measurement
-from convergence import table1
 from convergence.corruption import corrupted_error, measure_corruption
 from convergence.encoding import loss_ratio, measure_loss_split, measure_training_error
 from convergence.measurement import NOISE_DRAWS, SETUP, SETUPS, YARDSTICK, Cell, measure, measure_rates, setup_of
@@ -561,42 +560,3 @@ class TestJoin:
 
     def test_every_claim_has_evidence_of_some_kind(self):
         assert [claim.id for claim in CLAIMS if claim.evidence is None] == ["table-1"]
-
-
-class TestTable1:
-    @pytest.mark.parametrize(
-        ("less", "verdict"),
-        [([0.5, 0.7, 0.6], "holds"), ([-0.5, -0.7, -0.6], "refuted"), ([2, -2, 0.1], "inconclusive")],
-    )
-    def test_verdict_is_on_the_paired_difference(self, monkeypatch, tmp_path, less, verdict):
-        """The trials themselves differ by far more than the schemes do."""
-        less = np.tile(less, 10)
-        level = np.linspace(1, 100, less.size)
-        trials = pd.DataFrame(
-            {
-                "trial": np.repeat(np.arange(less.size), 2),
-                "scheme": ["BACC", "LeTCC"] * less.size,
-                "rmse": np.stack([level, level - less], axis=1).ravel(),
-                "relative_accuracy": 0.9,
-                "label_accuracy": 0.9,
-            }
-        )
-        asked = {}
-
-        def run_trials(network, images, schemes, stragglers, count, seed):
-            asked.update(schemes=schemes, stragglers=stragglers, count=count, seed=seed)
-            return trials
-
-        monkeypatch.setattr(table1, "load_images", lambda root, train: None)
-        monkeypatch.setattr(table1, "trained_lenet5", lambda *_, **__: (None, {"dataset": "digits"}))
-        monkeypatch.setattr(table1, "run_trials", run_trials)
-        row, summary = table1.measure_network(None, 3, tmp_path)
-        assert (row["claim"], row["verdict"], row["expected"]) == ("table-1", verdict, "holds")
-        (evidence,) = row["measured"].values()
-        assert evidence["value"] == pytest.approx(-less.mean())
-        assert evidence["low"] < evidence["value"] < evidence["high"]
-        assert asked["schemes"] == {"BACC": CodedScheme.bacc(20, 100), "LeTCC": CodedScheme.letcc(20, 100)}
-        assert (asked["stragglers"], asked["seed"]) == (60, 3)
-        assert asked["count"] >= 30
-        assert set(summary.network) == {"LeNet5 / digits"}
-        pd.testing.assert_frame_equal(read_table(tmp_path / "networks.parquet"), trials, check_like=True)

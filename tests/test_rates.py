@@ -230,3 +230,9 @@ class TestVerdict:
         assert fits[Verdict.HOLDS] == {-2.0, -2.5}
         assert fits[Verdict.ATTAINED] == {-3.0}
         assert fits[Verdict.REFUTED] == {-3.5}
+
+
+@pytest.mark.parametrize("claimed", [np.nan, np.inf, "x", None])
+def test_a_claimed_exponent_is_a_number(claimed):
+    with pytest.raises(InvalidInput, match="finite number"):
+        fit_exponent([1, 2, 4, 8], [8, 4, 2, 1]).judge(claimed)

@@ -14,6 +14,13 @@ import letcc
 def ours(num_data, num_workers):
     return letcc.CodedScheme.bacc(num_data, num_workers)
 
+def loud(num_data, num_workers):
+    print("working")
+    return ours(num_data, num_workers)
+
+def failing(num_data, num_workers):
+    raise RuntimeError("out of luck")
+
 number = 3
 """
 
@@ -55,7 +62,8 @@ def test_a_function_of_a_module_in_the_current_folder(folder, monkeypatch, as_js
         ("no_such_module_here:ours", "there is no module 'no_such_module_here'"),
         ("a_module_of_a_user:yours", "a_module_of_a_user has no 'yours'"),
         ("a_module_of_a_user", "give package.module:function"),
-        ("a_module_of_a_user:number", "is a int"),
+        ("a_module_of_a_user:failing", "line 12: RuntimeError: out of luck"),
+        ("a_module_of_a_user:number", "must be a function of the number of data points"),
     ],
 )
 def test_what_is_no_function_of_a_module(folder, name, message):
@@ -63,3 +71,20 @@ def test_what_is_no_function_of_a_module(folder, name, message):
     assert finished.exit_code == 2
     assert finished.stdout == ""
     assert message in finished.stderr
+
+
+def test_what_a_scheme_prints_is_no_result(folder, monkeypatch):
+    import theory.schemes
+    from letcc import certify_rates
+
+    small = {"workers": (16, 32, 64), "stragglers": (1, 3, 5), "straggler_workers": 24, "straggler_num_data": 4}
+    monkeypatch.setattr(theory.schemes, "certify_rates", lambda make: certify_rates(make, **small))
+    finished = run("--scheme", "a_module_of_a_user:loud", "--json")
+    assert len(json.loads(finished.stdout)) == 1
+    assert "working" in finished.stderr
+
+
+def test_no_other_option_goes_with_a_scheme(folder):
+    finished = run("--scheme", "a_module_of_a_user:ours", "--max-n", "8192")
+    assert finished.exit_code == 2
+    assert "--scheme goes with --json only" in finished.stderr

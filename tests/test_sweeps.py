@@ -76,13 +76,18 @@ class TestJournal:
             run_cells(interrupted, CELLS, 1, "testing")
         assert count() == list(range(7))
         (tmp_path / "count.mended").touch()
-        finished = []
         with sweeping("processes", out):
-            rows = run_cells(interrupted, CELLS, 1, "testing", lambda cell, row: finished.append(cell))
+            rows = run_cells(interrupted, CELLS, 1, "testing")
         assert rows == [square(cell) for cell in CELLS]
         assert count() == CELLS  # every cell once
-        assert sorted(finished) == CELLS
         assert list(out.iterdir()) == []
+
+    def test_a_caller_who_keeps_rows_is_left_to_it(self, tmp_path, count):
+        kept = []
+        with pytest.raises(KeyboardInterrupt), sweeping("processes", tmp_path / "out"):
+            run_cells(interrupted, CELLS, 1, "testing", lambda cell, row: kept.append(cell))
+        assert kept == list(range(7))
+        assert not (tmp_path / "out").exists()
 
     def test_nothing_is_kept_unless_asked_for(self, tmp_path, count):
         with pytest.raises(KeyboardInterrupt):

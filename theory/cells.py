@@ -68,7 +68,7 @@ def run_cells(
     cells: Sequence[Cell],
     jobs: int,
     label: str,
-    finished: Callable[[Cell, Row], None] = lambda cell, row: None,
+    finished: Callable[[Cell, Row], None] | None = None,
 ) -> list[Row]:
     """Apply a function to every cell: where, and what is kept, `sweeping` says.
 
@@ -82,7 +82,7 @@ def run_cells(
     label : str
         What is going on, for the progress bar.
     finished : callable
-        Called here with each cell and its row as soon as there is one: to keep it.
+        Called here with each cell and its row as soon as there is one, to keep it: then nothing else does.
 
     Returns
     -------
@@ -90,19 +90,21 @@ def run_cells(
         Rows in the order of the cells.
     """
     sweeps = _SWEEPS.get() or _DEFAULT
-    with Journal.of(sweeps.folder, function, cells) if sweeps.folder else nullcontext() as journal:
+    # a caller who keeps rows knows best which of them still hold
+    folder = None if finished else sweeps.folder
+    with Journal.of(folder, function, cells) if folder else nullcontext() as journal:
         rows: dict[int, Row] = dict(journal.rows) if journal else {}
 
         def keep(index: int, row: Row) -> None:
             rows[index] = row
             if journal:
                 journal.keep(index, row)
-            finished(cells[index], row)
+            if finished:
+                finished(cells[index], row)
             advance()
 
         with progress(label, len(cells)) as advance:
-            for index, row in rows.items():
-                finished(cells[index], row)
+            for _ in rows:
                 advance()
             missing = [index for index in range(len(cells)) if index not in rows]
             if jobs == 1 and not sweeps.executor.startswith("dask:"):

@@ -6,13 +6,15 @@ from typing import Any
 
 import pandas as pd
 
+from letcc.exceptions import InvalidInput
 from letcc.rates import Verdict
 from theory.cells import run_cells
 from theory.claims import BY_ID, CLAIMS, Claim
-from theory.evidence import Cell, Scope
+from theory.evidence import AbstractEvidence, Cell, Scope
 from theory.evidence.attainment import extremal_curves
+from theory.evidence.base import shortest
 from theory.memory import check_memory
-from theory.store import provenance, write_rows, write_table
+from theory.store import check_folder, provenance, write_rows, write_table
 
 
 def examine(cell: Cell) -> dict[str, Any]:
@@ -54,16 +56,31 @@ def certify_claims(
     Raises
     ------
     InvalidInput
-        If the largest cells need more memory than there is.
+        If the grids are too short for slopes, or the largest cells need more memory than there is.
     """
-    sources = dict.fromkeys(claim.examined_as for claim in claims if claim.evidence)
-    examined = [(claim, claim.evidence) for claim in map(BY_ID.__getitem__, sources) if claim.evidence]
-    check_memory(max((evidence.memory(claim, scope) for claim, evidence in examined), default=0), jobs)
+    examined = _examined(claims)
+    _check(examined, scope, jobs)
     cells = [cell for claim, evidence in examined for cell in evidence.cells(claim, scope)]
     table = run_cells(examine, cells, jobs, "certifying")
-    by_claim = {source: [row for row in table if row["claim"] == source] for source in sources}
+    by_claim = {source.id: [row for row in table if row["claim"] == source.id] for source, _ in examined}
     rows = [_row(claim, by_claim.get(claim.examined_as, [])) for claim in claims]
     return rows, table
+
+
+def _examined(claims: tuple[Claim, ...]) -> list[tuple[Claim, AbstractEvidence]]:
+    """The claims whose cells are the evidence on these claims, each once."""
+    sources = dict.fromkeys(claim.examined_as for claim in claims)
+    return [(claim, claim.evidence) for claim in map(BY_ID.__getitem__, sources) if claim.evidence]
+
+
+def _check(examined: list[tuple[Claim, AbstractEvidence]], scope: Scope, jobs: int) -> None:
+    """Refuse what cannot be done, with one message for all claims, where `doubling` knows of one grid only."""
+    first, claim = max(((getattr(e, "first_workers", 0), c.id) for c, e in examined), default=(0, ""))
+    if scope.max_n < shortest(first):
+        raise InvalidInput(
+            f"max_n is {scope.max_n}: the slope of {claim} starts at N = {first} and needs {shortest(first)}"
+        )
+    check_memory(max((evidence.memory(claim, scope) for claim, evidence in examined), default=0), jobs)
 
 
 def certify_all(scope: Scope, jobs: int, out: Path) -> list[dict[str, Any]]:
@@ -82,6 +99,8 @@ def certify_all(scope: Scope, jobs: int, out: Path) -> list[dict[str, Any]]:
     list of dict
         One row for each claim, see `claim_row`.
     """
+    _check(_examined(CLAIMS), scope, jobs)
+    check_folder(out)  # which makes it, so that whatever else is wrong comes first
     rows, table = certify_claims(CLAIMS, scope, jobs)
     origin = provenance({"program": "theory"} | asdict(scope), scope.seed)
     write_table(out / "certified.parquet", pd.DataFrame(table), origin)

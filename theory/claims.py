@@ -169,6 +169,7 @@ def power(**exponents: str) -> Mapping[str, Fraction]:
     return MappingProxyType({name.replace("log_", "log "): Fraction(value) for name, value in exponents.items()})
 
 
+_NO_RULE = SmoothingRule("", lambda workers, noise_std: 0.0)
 _PAPER_RULE = SmoothingRule("0.01 N^(-4/5)", lambda workers, noise_std: 0.01 * workers**-0.8)
 _OPTIMAL_RULE = SmoothingRule("sigma^2 / N", lambda workers, noise_std: noise_std**2 / workers)
 _BLOCKS = "every consecutive block of at most S"
@@ -232,6 +233,7 @@ CLAIMS = (
         provenance=Provenance.OWN,
         expected=Verdict.HOLDS,
         evidence=Attainment(),
+        smoothing=_NO_RULE,
         ball="full",
         assumptions=(assume.FULL_NORM,),
         stragglers="a block in the middle",
@@ -254,6 +256,7 @@ CLAIMS = (
         expected=Verdict.HOLDS,
         evidence=BestLinear(),
         assumptions=(assume.SOBOLEV, assume.NOISE, assume.BEST_SMOOTHING),
+        smoothing=_OPTIMAL_RULE,
         noise_std=0.1,
         stragglers="random sets of S = N/4",
     ),
@@ -370,6 +373,7 @@ CLAIMS = (
         provenance=Provenance.READ,
         expected=Verdict.HOLDS,
         evidence=SplineOptimality(SmoothingSpline),
+        smoothing=_NO_RULE,
         quantity=Quantity.OTHER,
         assumptions=(assume.CUBIC,),
         stragglers="a random set",
@@ -385,6 +389,7 @@ CLAIMS = (
         expected=Verdict.ATTAINED,
         evidence=TrainingError(),
         exponents=power(lambda_e="1"),
+        smoothing=_NO_RULE,
         quantity=Quantity.AVERAGE,
         assumptions=(assume.LIPSCHITZ,),
     ),
@@ -395,6 +400,7 @@ CLAIMS = (
         provenance=Provenance.READ,
         expected=Verdict.HOLDS,
         evidence=RecoveryThreshold(),
+        smoothing=_NO_RULE,
         quantity=Quantity.OTHER,
         assumptions=(assume.POLYNOMIAL,),
         stragglers="every set of threshold size, and one less",

@@ -33,7 +33,7 @@ def find_claim(name: str) -> Claim:
     """
     if name in BY_ID:
         return BY_ID[name]
-    near = get_close_matches(name, BY_ID, n=3, cutoff=0.4)
+    near = get_close_matches(name.lower(), BY_ID, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else f"the claims are {', '.join(BY_ID)}"
     raise InvalidInput(f"there is no claim {name!r}: {hint}")
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from letcc.rates import Verdict
-from theory.claims import BY_ID
+from theory.claims import BY_ID, Provenance
 
 _WIDTH = 140
 _NARROW = 120  # terminals narrower than this get the numbers only
@@ -43,7 +43,9 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
         table.add_column("source")
     for row in rows:
         claim = BY_ID[row["claim"]]
-        source = "negative control" if claim.control else f"{claim.citation} ({claim.provenance})"
+        source = f"{claim.citation} ({claim.provenance})"
+        if claim.control:
+            source = "negative control" if claim.provenance == Provenance.OWN else f"false: {source}"
         table.add_row(
             f"[bold]{claim.id}[/]",
             print_verdict(row),
@@ -123,7 +125,8 @@ def exit_status(rows: list[dict[str, Any]], *, partial: bool = False) -> int:
     ----------
     rows : list of dict
     partial : bool
-        The rows carry only a part of the evidence, for which it is no failure to be inconclusive.
+        The rows carry only a part of the evidence: to be inconclusive is no failure, nor to be stronger or weaker than
+        expected, but to say the opposite is.
 
     Returns
     -------
@@ -133,5 +136,6 @@ def exit_status(rows: list[dict[str, Any]], *, partial: bool = False) -> int:
     rows = [row for row in rows if not _awaits_measurement(row)]
     if partial:
         rows = [row for row in rows if row["verdict"] != Verdict.INCONCLUSIVE]
+        return int(any((row["verdict"] == Verdict.REFUTED) != (row["expected"] == Verdict.REFUTED) for row in rows))
     surviving = any(row["control"] and row["verdict"] != Verdict.REFUTED for row in rows)
     return int(surviving or any(row["verdict"] != row["expected"] for row in rows))

@@ -1,8 +1,11 @@
 """Anyone's scheme from the command line: ``python -m theory --scheme package:function``."""
 
 import sys
+import traceback
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from letcc import RateReport, certify_rates
-from letcc.exceptions import InvalidInput
+from letcc.exceptions import InvalidInput, LetccError
 from theory.evidence.fits import describe
 
 
@@ -37,20 +40,32 @@ def certify_scheme(name: str) -> RateReport:
         raise InvalidInput(f"--scheme is {name!r}: give package.module:function, a function of K and N")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        make_scheme = getattr(import_module(module), attribute)
-    except ModuleNotFoundError as error:
+        with redirect_stdout(sys.stderr):  # what the scheme prints is no result
+            return certify_rates(_imported(module, attribute))
+    except LetccError:
+        raise
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
         raise InvalidInput(
-            f"there is no module {error.name!r}: run from the folder that holds it, or install it"
+            f"{name} failed in {where.filename}, line {where.lineno}: {type(error).__name__}: {error}"
         ) from error
-    except AttributeError as error:
-        raise InvalidInput(f"{module} has no {attribute!r}") from error
     finally:
         sys.path.pop(0)
-    if not callable(make_scheme):
+
+
+def _imported(module: str, attribute: str) -> Any:
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise InvalidInput(f"{module} imports {error.name!r}, which is not installed") from error
         raise InvalidInput(
-            f"{name} is a {type(make_scheme).__name__}: give a function of K and N that returns a scheme"
-        )
-    return certify_rates(make_scheme)
+            f"there is no module {module!r}: run from the folder that holds it, without .py, or install it"
+        ) from error
+    try:
+        return attrgetter(attribute)(found)
+    except AttributeError as error:
+        raise InvalidInput(f"{module} has no {attribute!r}") from error
 
 
 def rates_row(name: str, report: RateReport) -> dict[str, Any]:
@@ -90,4 +105,6 @@ def print_rates(name: str, report: RateReport, output: Console) -> None:
     output.print(table)
     for variable, exponent in (("N", report.exponent_n), ("S + 1", report.exponent_s)):
         output.print(f"exponent in {variable}: {exponent.value:.2f} ({exponent.low:.2f} .. {exponent.high:.2f})")
-    output.print(f"ball: {report.ball}; largest ratio to the optimum: {report.ratio:.4g}", soft_wrap=True)
+    output.print(
+        f"ball: {report.ball}; largest ratio to the optimum for one received set: {report.ratio:.4g}", soft_wrap=True
+    )

@@ -13,6 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from letcc.exceptions import InvalidInput
+
 SCHEMA_VERSION = 1
 _PACKAGES = ("letcc", "numpy", "scipy", "torch")
 
@@ -73,6 +75,25 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         partial = Path(folder) / path.name
         write(partial)
         os.replace(partial, path)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that results cannot be written to, before they are computed.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if missing.
+
+    Raises
+    ------
+    InvalidInput
+    """
+    try:
+        write_atomically(folder / ".writable", lambda partial: partial.touch())
+        (folder / ".writable").unlink()
+    except OSError as error:
+        raise InvalidInput(f"nothing can be written to {folder}: {error.strerror}") from error
 
 
 def write_rows(path: Path, rows: list[dict[str, Any]], provenance: dict[str, Any]) -> None:

@@ -1,142 +1,142 @@
-"""Train LeNet5 reproducibly, once: the same seed, data and torch give the same weights bit for bit."""
+"""Train networks reproducibly: the same seed, data and torch give the same weights bit for bit, interrupted or not."""
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch.nn import functional
 
-from convergence.networks.cache import load_weights, store_weights, weights_path
-from convergence.networks.images import Images, load_images
-from convergence.networks.lenet5 import LeNet5
+from convergence.networks.cache import UnusableWeights
+from letcc.exceptions import InvalidInput
+from theory.cells import progress
+from theory.store import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-PACKAGES = ("torch", "torchvision", "scikit-learn", "safetensors")
+    from convergence.networks.images import Images
+    from convergence.networks.registry import Network, Recipe
+
+CHECKPOINT_EVERY = 100
+WARM_UP = 0.2  # of all steps
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Adam under a one-cycle learning rate, on images moved by up to `max_shift` pixels along either axis.
-
-    Its length is in steps, not in epochs, so that one recipe fits 1,500 images and 60,000.
-    """
-
-    steps: int
-    batch_size: int
-    peak_learning_rate: float
-    max_shift: int
-
-
-STANDARD_RECIPE = Recipe(steps=1500, batch_size=64, peak_learning_rate=5e-3, max_shift=2)
-
-
-def trained_lenet5(
-    data_root: Path | None,
+def train(
+    network: Network,
+    images: Images,
     seed: int,
-    cache_dir: Path,
-    progress: Callable[[str], None] = print,
-    recipe: Recipe = STANDARD_RECIPE,
-) -> tuple[LeNet5, dict[str, Any]]:
-    """LeNet5 trained on the training split, from the cache where it holds exactly these weights.
+    checkpoint: Path | None = None,
+    say: Callable[[str], None] = print,
+) -> torch.nn.Module:
+    """Train a network; the global random state and the number of threads stay as they were.
 
     Parameters
     ----------
-    data_root : Path or None
-        As in `load_images`.
+    network : Network
+    images : Images
+        The training split.
     seed : int
         Determines the initial weights, the order of the images and their shifts.
-    cache_dir : Path
-        Folder of the weights; made if missing.
-    progress : callable
+    checkpoint : Path, optional
+        Where the state is kept every `CHECKPOINT_EVERY` steps; if it is there, training goes on from it. The caller
+        names it after all that determines the weights, and removes it.
+    say : callable
         Gets lines about what is being done.
-    recipe : Recipe
-        How to train.
 
     Returns
     -------
-    network : LeNet5
-        In evaluation mode.
-    metadata : dict
-        Architecture, dataset, seed, recipe, data checksum, package versions and test accuracy.
+    torch.nn.Module
+        As it is run: in evaluation mode and, if the architecture has one, in its re-parameterised form.
     """
-    images = load_images(data_root, train=True)
-    identity = {
-        "architecture": LeNet5.__name__,
-        "dataset": images.name,
-        "seed": seed,
-        "recipe": asdict(recipe),
-        "data_sha256": images.checksum(),
-        "torch": torch.__version__,
-    }
-    cache_dir.mkdir(parents=True, exist_ok=True)
-    path = weights_path(cache_dir, identity)
-    try:
-        cached = load_weights(path, identity)
-    except ValueError as error:
-        progress(f"training again, the cached weights cannot be used: {error}")
-        cached = None
-    if cached is not None:
-        weights, metadata = cached
-        with torch.random.fork_rng(devices=[]):  # even weights about to be replaced are drawn
-            network = LeNet5()
-        network.load_state_dict(weights)
-        return network.eval(), metadata
-
-    network = train(images, seed, recipe, progress)
-    metadata = identity | {
-        "test_accuracy": _accuracy(network, load_images(data_root, train=False)),
-        "versions": {package: version(package) for package in PACKAGES},
-    }
-    store_weights(path, network.state_dict(), metadata)
-    return network, metadata
-
-
-def train(images: Images, seed: int, recipe: Recipe, progress: Callable[[str], None]) -> LeNet5:
-    """Train a LeNet5; the global random state and the number of threads stay as they were."""
+    recipe = network.recipe
+    if recipe is None:
+        raise InvalidInput(f"{network.name} is not trained here, its weights come from elsewhere")
+    network.check(images)
     with _one_thread(), torch.random.fork_rng(devices=[]):
         # torch.manual_seed would also reseed accelerators, which fork_rng(devices=[]) does not restore.
-        generator = torch.default_generator.manual_seed(seed)
-        network = LeNet5()
-        optimizer = torch.optim.Adam(network.parameters())
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, max_lr=recipe.peak_learning_rate, total_steps=recipe.steps
-        )
-        batches = _batches(images, recipe.batch_size, generator)
-        for step in range(1, recipe.steps + 1):
-            pixels, labels = next(batches)
-            loss = functional.cross_entropy(network(_shifted(pixels, recipe.max_shift, generator)), labels)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            if step % 300 == 0 or step == recipe.steps:
-                progress(f"LeNet5 on {images.name}: step {step} of {recipe.steps}, loss {loss.item():.3f}")
-    return network.eval()
+        torch.default_generator.manual_seed(seed)
+        module = network.build().to(memory_format=torch.channels_last).train()
+        matrices = [parameter for parameter in module.parameters() if parameter.ndim > 1]
+        vectors = [parameter for parameter in module.parameters() if parameter.ndim <= 1]
+        groups = [{"params": matrices, "weight_decay": recipe.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+        optimizer = torch.optim.AdamW(groups)
+        done = _resume(checkpoint, module, optimizer, say)
+        with progress(f"{network.name} on {images.name}", recipe.steps) as advance:
+            for step in range(recipe.steps):
+                if step >= done:
+                    _step(module, optimizer, images, recipe, seed, step)
+                    if checkpoint and (step + 1) % CHECKPOINT_EVERY == 0 and step + 1 < recipe.steps:
+                        state = {
+                            "done": step + 1,
+                            "module": module.state_dict(),
+                            "optimizer": optimizer.state_dict(),
+                        }
+                        write_atomically(checkpoint, lambda path, state=state: torch.save(state, path))
+                advance()
+    module.eval()
+    return module.reparameterised() if hasattr(module, "reparameterised") else module
 
 
-def _batches(images: Images, size: int, generator: torch.Generator) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    while True:
-        for batch in torch.randperm(len(images), generator=generator).split(size):
-            yield images.pixels[batch], images.labels[batch]
+def _step(
+    module: torch.nn.Module, optimizer: torch.optim.Optimizer, images: Images, recipe: Recipe, seed: int, step: int
+) -> None:
+    for group in optimizer.param_groups:
+        group["lr"] = recipe.peak_learning_rate * _cycle((step + 0.5) / recipe.steps)
+    pixels, labels = _batch(images, recipe, seed, step)
+    with torch.autocast("cpu", torch.bfloat16, enabled=recipe.bfloat16):
+        loss = functional.cross_entropy(module(pixels), labels, label_smoothing=recipe.label_smoothing)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
 
 
-def _shifted(pixels: torch.Tensor, max_shift: int, generator: torch.Generator) -> torch.Tensor:
-    """Move a batch (n, 1, h, w), all of it alike; background fills what is left."""
-    height, width = pixels.shape[-2:]
-    down, right = torch.randint(2 * max_shift + 1, (2,), generator=generator).tolist()
-    return functional.pad(pixels, (max_shift,) * 4)[..., down : down + height, right : right + width]
+def _cycle(share: float) -> float:
+    if share < WARM_UP:
+        return share / WARM_UP
+    return (1 + math.cos(math.pi * (share - WARM_UP) / (1 - WARM_UP))) / 2
 
 
-@torch.inference_mode()
-def _accuracy(network: LeNet5, images: Images) -> float:
-    return (network(images.pixels).argmax(dim=1) == images.labels).double().mean().item()
+def _batch(images: Images, recipe: Recipe, seed: int, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The batch of a step, which depends on nothing that happened before, so that training can go on anywhere."""
+    epoch, batch = divmod(step, math.ceil(len(images) / recipe.batch_size))
+    order = np.random.default_rng((seed, 0, epoch)).permutation(len(images))
+    rows = torch.from_numpy(order[batch * recipe.batch_size :][: recipe.batch_size])
+    pixels = _augmented(images.pixels[rows], recipe, np.random.default_rng((seed, 1, step)))
+    return pixels.contiguous(memory_format=torch.channels_last), images.labels[rows]
+
+
+def _augmented(pixels: torch.Tensor, recipe: Recipe, rng: np.random.Generator) -> torch.Tensor:
+    """Move each image (n, c, h, w) by its own shift, zeros filling what is left, and mirror half of them."""
+    count, _, height, width = pixels.shape
+    padded = functional.pad(pixels, (recipe.max_shift,) * 4)
+    windows = padded.unfold(2, height, 1).unfold(3, width, 1)
+    down, right = torch.from_numpy(rng.integers(2 * recipe.max_shift + 1, size=(2, count)))
+    moved = windows[torch.arange(count), :, down, right]
+    if not recipe.mirror:
+        return moved
+    mirrored = torch.from_numpy(rng.random(count) < 0.5)
+    return torch.where(mirrored[:, None, None, None], moved.flip(3), moved)
+
+
+def _resume(
+    checkpoint: Path | None, module: torch.nn.Module, optimizer: torch.optim.Optimizer, say: Callable[[str], None]
+) -> int:
+    """Load the state where there is one; the number of steps done."""
+    if checkpoint is None or not checkpoint.exists():
+        return 0
+    try:
+        state = torch.load(checkpoint, weights_only=True)
+        module.load_state_dict(state["module"])
+        optimizer.load_state_dict(state["optimizer"])
+    except Exception as error:  # torch's readers raise what they like
+        raise UnusableWeights(f"{checkpoint} cannot be read ({error!r}): remove it to train from the start") from error
+    say(f"going on from step {state['done']} of {checkpoint}")
+    return state["done"]
 
 
 @contextmanager

@@ -2,89 +2,166 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import torch
 from scipy import stats
 
-from letcc.exceptions import InvalidInput
+from letcc.exceptions import IllConditionedWarning, InvalidInput, LetccError, NonFiniteValues
 from letcc.metrics import relative_accuracy, rmse
 from letcc.stragglers import AtMost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Sequence
 
     from convergence.networks.images import Images
     from letcc import CodedScheme
 
-METRICS = ["rmse", "relative_accuracy"]
+METRICS = ("rmse", "relative_accuracy", "label_accuracy")
 CONFIDENCE = 0.95
+_AT_ONCE = 64  # images that a network sees together
 
 
-def run_trials(
-    network: torch.nn.Module,
-    images: Images,
-    schemes: Mapping[str, CodedScheme],
-    num_stragglers: int,
-    num_trials: int,
-    seed: int,
-) -> pd.DataFrame:
-    """Encode, compute with the network, lose stragglers, decode; compare with the network on the data itself.
+def _gaussian(outputs: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
+    noise = torch.from_numpy(rng.standard_normal(tuple(outputs.shape)).astype(np.float32))
+    return outputs + 0.1 * outputs.std() * noise
 
-    A trial depends on `seed` and its own number only: not on how many there are, nor on the schemes.
 
-    Parameters
+def _int8(outputs: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
+    step = outputs.abs().amax(dim=1, keepdim=True).clamp_min(torch.finfo(outputs.dtype).tiny) / 127
+    return (outputs / step).round() * step
+
+
+# what happens to the outputs on their way from the workers
+TRANSMISSIONS: dict[str, Callable[[torch.Tensor, np.random.Generator], torch.Tensor]] = {
+    "exact": lambda outputs, rng: outputs,
+    "noise of 10 %": _gaussian,
+    "float16": lambda outputs, rng: outputs.half().float(),
+    "int8": _int8,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way of computing a network on K images.
+
+    Attributes
     ----------
-    network : torch.nn.Module
-        From (n, 1, 28, 28) to logits (n, m). Run in evaluation mode, given back in the modes it came in.
-    images : Images
-        Where the K data points of a trial are drawn from, without repetition.
-    schemes : mapping of str to CodedScheme
-        All with the same K data points and N workers.
-    num_stragglers : int
+    name : str
+        Of the scheme.
+    scheme : CodedScheme
+        Fitted to the images of each trial where it is adaptive.
+    stragglers : int
         S, how many workers are lost: a uniformly random set in each trial.
-    num_trials, seed : int
-
-    Returns
-    -------
-    DataFrame
-        One row per trial and scheme: ``trial``, ``scheme``, ``rmse`` (over data points and logits, to the
-        network on the images), ``relative_accuracy`` (share of data points whose arg max is the network's)
-        and ``label_accuracy`` (share whose arg max is the label).
+    transmission : str
+        Of `TRANSMISSIONS`.
 
     Raises
     ------
     InvalidInput
-        If the schemes differ in K or N, or K, S or the number of trials cannot be met.
+        If there are fewer workers than data points, or too few are left to decode from.
     """
-    num_data, num_workers = _common_size(schemes)
-    stragglers = AtMost(num_stragglers)
-    if len(images) < num_data:
-        raise InvalidInput(
-            f"{images.name} has {len(images)} images, fewer than the {num_data} data points of the schemes: "
-            "pass more images or schemes with a smaller num_data"
-        )
-    if num_trials < 1:
-        raise InvalidInput(f"num_trials must be at least 1, not {num_trials}")
 
+    name: str
+    scheme: CodedScheme
+    stragglers: int
+    transmission: str = "exact"
+
+    def __post_init__(self) -> None:
+        workers, data = self.scheme.num_workers, self.scheme.num_data
+        if workers < data:
+            raise InvalidInput(f"{self.name}: {workers} workers are fewer than the {data} data points: use more")
+        if self.stragglers < 0 or workers - self.stragglers < self.scheme.min_received:
+            raise InvalidInput(
+                f"{self.name}: {self.stragglers} of {workers} workers lost leave {workers - self.stragglers}, but "
+                f"{self.scheme.min_received} are needed"
+            )
+
+    def columns(self) -> dict[str, Any]:
+        """What tells this case from others in a table."""
+        return {
+            "scheme": self.name,
+            "num_workers": self.scheme.num_workers,
+            "num_data": self.scheme.num_data,
+            "num_stragglers": self.stragglers,
+            "transmission": self.transmission,
+        }
+
+
+COLUMNS = ("scheme", "num_workers", "num_data", "num_stragglers", "transmission")
+
+
+def run_trial(
+    network: torch.nn.Module, images: Images, cases: Sequence[Case], seed: int, trial: int
+) -> list[dict[str, Any]]:
+    """Encode, compute with the network, lose stragglers, decode; compare with the network on the images itself.
+
+    The images of a trial depend on `seed` and `trial` only, the received workers also on N and S: not on the other
+    cases, nor on how many trials there are.
+
+    Parameters
+    ----------
+    network : torch.nn.Module
+        From images to logits (n, m). Run in evaluation mode, given back in the modes it came in.
+    images : Images
+        Where the data points of a trial are drawn from, without repetition.
+    cases : sequence of Case
+    seed, trial : int
+
+    Returns
+    -------
+    list of dict
+        A row for each case: its columns, ``trial``, ``rmse`` (over data points and logits, to the network on the
+        images), ``relative_accuracy`` (share of data points whose arg max is the network's), ``label_accuracy`` (whose
+        arg max is the label), and ``failure``, None or why there are no numbers: the message names the workers.
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer images than data points.
+    """
+    most = max(case.scheme.num_data for case in cases)
+    if len(images) < most:
+        raise InvalidInput(
+            f"{images.name} has {len(images)} images, fewer than the {most} data points of a scheme: pass more images "
+            "or a scheme with a smaller num_data"
+        )
+    drawn = np.random.default_rng([seed, trial]).permutation(len(images))[:most]
+    pixels, labels = images.pixels[drawn], images.labels[drawn]
+    computed: dict[Any, torch.Tensor] = {}
     rows = []
-    with _evaluation_mode(network), torch.inference_mode():
-        for trial, trial_seed in enumerate(np.random.SeedSequence(seed).spawn(num_trials)):
-            rng = np.random.default_rng(trial_seed)
-            drawn = rng.choice(len(images), num_data, replace=False)
-            received = stragglers.sample(num_workers, rng)
-            pixels, labels = images.pixels[drawn], images.labels[drawn]
-            truth = network(pixels)
-            for name, scheme in schemes.items():
-                decoded = scheme.decode(network(scheme.encode(pixels))[received], received=received)
-                row = {"trial": trial, "scheme": name, "rmse": rmse(decoded, truth)}
-                row["relative_accuracy"] = relative_accuracy(decoded, truth)
-                row["label_accuracy"] = (decoded.argmax(dim=1) == labels).double().mean().item()
-                rows.append(row)
-    return pd.DataFrame(rows)
+    with evaluation_mode(network), torch.inference_mode(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", IllConditionedWarning)  # of Lagrange, whose row shows it
+        truth = _in_batches(network, pixels)
+        for case in cases:
+            k, n = case.scheme.num_data, case.scheme.num_workers
+            row = case.columns() | {"trial": trial} | dict.fromkeys(METRICS, np.nan) | {"failure": None}
+            rng = np.random.default_rng([seed, trial, n, case.stragglers])
+            received = AtMost(case.stragglers).sample(n, rng)
+            try:
+                scheme = case.scheme.fit(pixels[:k])
+                coding = scheme.encoder, scheme.data_points.tobytes(), scheme.worker_points.tobytes()
+                if coding not in computed:
+                    computed[coding] = _in_batches(network, scheme.encode(pixels[:k]))
+                sent = TRANSMISSIONS[case.transmission](computed[coding][received], rng)
+                decoded = scheme.decode(sent, received)
+            except NonFiniteValues as error:
+                row["failure"] = str(error)
+            else:
+                row["rmse"] = rmse(decoded, truth[:k])
+                row["relative_accuracy"] = relative_accuracy(decoded, truth[:k])
+                row["label_accuracy"] = (decoded.argmax(dim=1) == labels[:k]).double().mean().item()
+            rows.append(row)
+    return rows
+
+
+def _in_batches(network: torch.nn.Module, pixels: torch.Tensor) -> torch.Tensor:
+    return torch.cat([network(batch) for batch in pixels.split(_AT_ONCE)])
 
 
 def summarise(trials: pd.DataFrame, baseline: str) -> pd.DataFrame:
@@ -93,57 +170,48 @@ def summarise(trials: pd.DataFrame, baseline: str) -> pd.DataFrame:
     Parameters
     ----------
     trials : DataFrame
-        From `run_trials`.
+        Rows of `run_trial`.
     baseline : str
-        The scheme to compare with.
+        The scheme to compare with, at the same N, K, S and transmission.
 
     Returns
     -------
     DataFrame
-        One row per scheme and metric (``rmse``, ``relative_accuracy``): ``scheme``, ``metric``, ``trials``
-        (how many), ``std``, ``mean``, ``mean_low``, ``mean_high``, and ``difference`` (scheme minus baseline
-        within each trial, on average), ``difference_low``, ``difference_high``.
+        One row for each case and metric: the case's columns, ``metric``, ``trials`` (how many have numbers),
+        ``failed``, ``std``, ``mean``, ``mean_low``, ``mean_high``, and ``difference`` (scheme minus baseline within
+        each trial, on average; NaN where there is no baseline), ``difference_low``, ``difference_high``.
 
     Raises
     ------
-    InvalidInput
-        If the baseline is not among the schemes, a scheme lacks a trial, or there are fewer than 2 trials.
+    LetccError
+        If a case has fewer than two trials with numbers.
     """
-    names = trials["scheme"].unique()
-    if baseline not in names:
-        raise InvalidInput(f"baseline {baseline!r} is not among the schemes: {', '.join(map(repr, names))}")
-    rows = []
-    for metric in METRICS:
-        paired = trials.pivot(index="trial", columns="scheme", values=metric)
-        if len(paired) < 2:
-            raise InvalidInput(f"an interval needs at least 2 trials, not {len(paired)}: run more")
-        if paired.isna().any(axis=None):
-            raise InvalidInput(f"not every scheme has a {metric} in every trial, so they cannot be paired")
-        for name in names:
-            row = {"scheme": name, "metric": metric, "trials": len(paired), "std": paired[name].std(ddof=1)}
-            row |= _interval("mean", paired[name])
-            row |= _interval("difference", paired[name] - paired[baseline])
-            rows.append(row)
+    keys, rows = list(COLUMNS), []
+    for sizes, group in trials.groupby(keys[1:], sort=False):
+        for metric in METRICS:
+            paired = group.pivot(index="trial", columns="scheme", values=metric)
+            for name in group["scheme"].unique():
+                values = paired[name].dropna()
+                if len(values) < 2:
+                    raise LetccError(f"{name} has numbers from {len(values)} trials, and an interval needs two")
+                row = dict(zip(keys, (name, *sizes), strict=True)) | {"metric": metric, "trials": len(values)}
+                row |= {"failed": len(paired) - len(values), "std": values.std(ddof=1)} | _interval("mean", values)
+                to_baseline = paired[name] - paired[baseline] if baseline in paired else paired[name] * np.nan
+                rows.append(row | _interval("difference", to_baseline.dropna()))
     return pd.DataFrame(rows)
 
 
 def _interval(name: str, values: pd.Series) -> dict[str, float]:
     # scipy's t.interval gives NaN where all values are equal, as the baseline's differences to itself are
+    if len(values) < 2:
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
     mean = values.mean()
     half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * values.sem(ddof=1)
     return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
 
 
-def _common_size(schemes: Mapping[str, CodedScheme]) -> tuple[int, int]:
-    sizes = {name: (scheme.num_data, scheme.num_workers) for name, scheme in schemes.items()}
-    if len(set(sizes.values())) != 1:
-        listed = ", ".join(f"{name} (K={k}, N={n})" for name, (k, n) in sizes.items()) or "none at all"
-        raise InvalidInput(f"paired schemes must share their K data points and N workers, not {listed}")
-    return next(iter(sizes.values()))
-
-
 @contextmanager
-def _evaluation_mode(network: torch.nn.Module) -> Iterator[None]:
+def evaluation_mode(network: torch.nn.Module) -> Iterator[None]:
     """Dropout and batch normalisation at rest; every submodule gets its own mode back."""
     modes = [(module, module.training) for module in network.modules()]
     network.eval()

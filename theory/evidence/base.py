@@ -134,6 +134,20 @@ class AbstractEvidence(ABC):
         return 8 * _COPIES * largest + _BATCH
 
 
+def shortest(start: int) -> int:
+    """Where the shortest grid of doubled N ends that gives a slope.
+
+    Parameters
+    ----------
+    start : int
+
+    Returns
+    -------
+    int
+    """
+    return start * 2 ** (_FEWEST - 1)
+
+
 def doubling(start: int, stop: int) -> list[int]:
     """A grid of N: every double of the first up to the last.
 
@@ -150,7 +164,6 @@ def doubling(start: int, stop: int) -> list[int]:
     InvalidInput
         If there are fewer than four of them.
     """
-    least = start * 2 ** (_FEWEST - 1)
-    if stop < least:
-        raise InvalidInput(f"max_n is {stop}: a slope needs N = {start}, {2 * start}, ..., so at least {least}")
+    if stop < shortest(start):
+        raise InvalidInput(f"max_n is {stop}: a slope needs N = {start}, {2 * start}, ..., {shortest(start)}")
     return [start * 2**i for i in range((stop // start).bit_length())]
