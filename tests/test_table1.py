@@ -3,16 +3,20 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from rich.console import Console
 from typer.testing import CliRunner
 
 import letcc
 from convergence.__main__ import app
+from convergence.networks import campaign
 from convergence.networks.campaign import Subject, run_campaign
+from convergence.networks.images import load_images
 from convergence.networks.trials import Case
 from convergence.studies import STUDIES, run_studies, slopes
 from convergence.table1 import PAPER, SETTINGS, find_subjects, judge, measure_table, schemes
@@ -60,6 +64,17 @@ class TestCampaign:
         path.write_text(path.read_text()[:-40])
         pd.testing.assert_frame_equal(run_campaign(SUBJECT, CASES, 3, 1, tmp_path), whole)
         assert run_campaign(SUBJECT, CASES, 3, 1, tmp_path).equals(whole)
+
+    def test_a_network_trained_elsewhere_is_tuned_on_every_other_image(self, monkeypatch):
+        every = load_images("digits", train=False)
+        network = SimpleNamespace(recipe=None, check=lambda images: None)
+        monkeypatch.setattr(campaign, "find", lambda name, dataset: network)
+        monkeypatch.setattr(campaign, "trained", lambda *_: (None, {}))
+        tuning, test = (
+            campaign.loaded(Subject("other", "digits", None, seed=-1, train=train))[1] for train in (True, False)
+        )
+        assert torch.equal(torch.stack([tuning.pixels[0], test.pixels[0], tuning.pixels[1]]), every.pixels[:3])
+        assert len(tuning) + len(test) == len(every)
 
     def test_other_cases_or_seeds_are_kept_apart(self, tmp_path):
         run_campaign(SUBJECT, CASES, 1, 1, tmp_path)

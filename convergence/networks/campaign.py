@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import torch
 
-from convergence.networks.images import load_images
+from convergence.networks.images import Images, load_images
 from convergence.networks.registry import find
 from convergence.networks.trained import trained
 from convergence.networks.trials import Case, run_trial
@@ -20,8 +20,6 @@ from theory.cells import run_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from convergence.networks.images import Images
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,8 @@ class Subject:
     seed : int
         Of the trials; weights are those of seed 0, which are committed.
     train : bool
-        Whether the images are those of training: for tuning.
+        Whether the images are those of training: for tuning. Of a network that was trained elsewhere, every other test
+        image.
     """
 
     network: str
@@ -106,7 +105,11 @@ def loaded(subject: Subject) -> tuple[torch.nn.Module, Images, dict[str, Any]]:
     metadata : dict
     """
     network = find(subject.network, subject.dataset)
-    images = load_images(subject.dataset, subject.data_root, train=subject.train)
+    if network.recipe is None:  # trained elsewhere, with images that are not here: every other one is for tuning
+        every, part = load_images(subject.dataset, subject.data_root, train=False), slice(not subject.train, None, 2)
+        images = Images(every.name, every.pixels[part], every.labels[part])
+    else:
+        images = load_images(subject.dataset, subject.data_root, train=subject.train)
     network.check(images)
     module, metadata = trained(network, 0, subject.data_root)
     return module, images, metadata
