@@ -43,7 +43,7 @@ def draw(results: Results) -> Figure:
                     slope = f"slope {fitted['value']:.2f} ± {(fitted['high'] - fitted['low']) / 2:.2f}"
                 _curve(axis, _of_claim(tables[kind], claim), claim, f"{label}: {slope}", look)
             axis.set(xscale="log", yscale="log", title=f"{title}, {noise}")
-            axis.set_ylim(bottom=axis.get_ylim()[0] / 3)  # room for the legend
+            axis.set_ylim(bottom=axis.get_ylim()[0] / 6)  # room for the legend
             axis.legend(loc="lower left")
     for axis, claims in zip(axes[-1], map(list, _COLUMNS.values()), strict=True):
         workers = sorted(set(tables["certified"][tables["certified"].claim.isin(claims)].num_workers))
