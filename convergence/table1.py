@@ -21,6 +21,7 @@ from letcc.rates import Verdict
 from letcc.smoothers import SobolevRidge
 from theory.certification import claim_row
 from theory.claims import BY_ID
+from theory.evidence.fits import weakest
 from theory.store import provenance, write_rows, write_table
 
 if TYPE_CHECKING:
@@ -346,5 +347,4 @@ def judge(rows: list[dict[str, Any]]) -> dict[str, Any]:
             name = f"{row['network']}/{row['dataset']}, RMSE - BACC's"
             evidence[name] = {"value": row["rmse_difference"], "low": low, "high": high}
             verdicts.append(Verdict.HOLDS if high < 0 else Verdict.REFUTED if low > 0 else Verdict.INCONCLUSIVE)
-    order = [Verdict.REFUTED, Verdict.INCONCLUSIVE, Verdict.HOLDS]
-    return claim_row(CLAIM, min(verdicts, key=order.index), measured=evidence)
+    return claim_row(CLAIM, weakest(verdicts), measured=evidence)

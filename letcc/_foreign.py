@@ -93,13 +93,12 @@ class ForeignScheme:
         if torch is not None and isinstance(decoded, torch.Tensor):
             decoded = decoded.detach().cpu()
         try:
-            if np.iscomplexobj(np.asarray(decoded)):
-                raise InvalidInput(f"{self} decodes real outputs to complex ones: let its decode return the real part")
-            array = np.asarray(decoded, dtype=np.float64)
-        except InvalidInput:
-            raise
+            found = np.asarray(decoded)
+            array = found.real.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"{self} decodes to what is not an array of real numbers: {error}") from error
+        if np.iscomplexobj(found):
+            raise InvalidInput(f"{self} decodes real outputs to complex ones: let its decode return the real part")
         expected = self.data_points.size, outputs.shape[1]
         if array.shape != expected:
             raise InvalidInput(

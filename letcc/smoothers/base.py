@@ -1,5 +1,6 @@
 """The one abstraction of a method: values at nodes become values at targets by one matrix."""
 
+import operator
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -204,6 +205,33 @@ class AbstractLinearSmoother(ABC):
 
 
 RuleName = TypeVar("RuleName", bound=str)
+
+
+def checked_degree(degree: int, kind: str) -> int:
+    """A polynomial degree as an integer of at least 0.
+
+    Parameters
+    ----------
+    degree : int
+    kind : str
+        What it must be, for an error message.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    InvalidInput
+        If it is no integer, or negative.
+    """
+    try:
+        checked = operator.index(degree)
+    except TypeError:
+        raise InvalidInput(f"degree must be {kind}, not {degree!r}") from None
+    if checked < 0:
+        raise InvalidInput(f"degree is {checked}: it must be at least 0")
+    return checked
 
 
 def number_or_rule(value: float | RuleName, name: str, rules: tuple[RuleName, ...]) -> float | RuleName:

@@ -1,15 +1,13 @@
 """Floater and Hormann's rational interpolants, which extend Berrut's to higher orders."""
 
-import operator
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from letcc.exceptions import InvalidInput
 from letcc.nodes import FloatArray
-from letcc.smoothers.base import AbstractLinearSmoother, check_amplification
+from letcc.smoothers.base import AbstractLinearSmoother, check_amplification, checked_degree
 
 Exponents: TypeAlias = NDArray[np.intc]  # of two, as numpy's frexp has them
 
@@ -70,13 +68,7 @@ class FloaterHormann(AbstractLinearSmoother):
 
     def __post_init__(self) -> None:
         """Check the degree once, so that no operator has to."""
-        try:
-            degree = operator.index(self.degree)
-        except TypeError:
-            raise InvalidInput(f"degree must be an integer, not {self.degree!r}") from None
-        if degree < 0:
-            raise InvalidInput(f"degree is {degree}: it must be at least 0")
-        object.__setattr__(self, "degree", degree)
+        object.__setattr__(self, "degree", checked_degree(self.degree, "an integer"))
 
     @property
     def min_nodes(self) -> int:

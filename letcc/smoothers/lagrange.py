@@ -1,15 +1,13 @@
 """Polynomials: through every node, or of a given degree by least squares."""
 
-import operator
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 
-from letcc.exceptions import InvalidInput
 from letcc.nodes import FloatArray
-from letcc.smoothers.base import AbstractLinearSmoother, check_amplification
+from letcc.smoothers.base import AbstractLinearSmoother, check_amplification, checked_degree
 
 
 @final
@@ -48,15 +46,8 @@ class LagrangePolynomial(AbstractLinearSmoother):
 
     def __post_init__(self) -> None:
         """Check the degree once, so that no operator has to."""
-        if self.degree is None:
-            return
-        try:
-            degree = operator.index(self.degree)
-        except TypeError:
-            raise InvalidInput(f"degree must be an integer or None, not {self.degree!r}") from None
-        if degree < 0:
-            raise InvalidInput(f"degree is {degree}: it must be at least 0")
-        object.__setattr__(self, "degree", degree)
+        if self.degree is not None:
+            object.__setattr__(self, "degree", checked_degree(self.degree, "an integer or None"))
 
     @property
     def min_nodes(self) -> int:
