@@ -5,15 +5,19 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from figures.results import Results
-from figures.style import PAGE
+
+CAPTION = "Six of the coded inputs that workers get, for each network and scheme."
+CLAIMS = ()
 
 
-def draw(results: Results) -> Figure:
+def draw(results: Results, width: float) -> Figure:
     """Draw it.
 
     Parameters
     ----------
     results : Results
+    width : float
+        Inches.
 
     Returns
     -------
@@ -22,7 +26,7 @@ def draw(results: Results) -> Figure:
     table = results.table("coded_inputs")
     rows = list(table.groupby(["network", "dataset", "scheme"], sort=False))
     workers = max(len(of) for _, of in rows)
-    figure, axes = plt.subplots(len(rows), workers, figsize=(PAGE, 0.95 * len(rows) + 0.2), squeeze=False)
+    figure, axes = plt.subplots(len(rows), workers, figsize=(width, 0.95 * len(rows) + 0.2), squeeze=False)
     for line, ((network, dataset, scheme), of) in zip(axes, rows, strict=True):
         for axis, picture in zip(line, of.to_dict("records"), strict=True):
             channels, height, width = map(int, picture["shape"].split("x"))

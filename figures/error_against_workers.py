@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from figures.results import Results
-from figures.style import CLAIMED, LOOK, PAGE
+from figures.style import CLAIMED, LOOK
 from theory.claims import BY_ID
 
 _COLUMNS = {
@@ -18,13 +18,21 @@ _COLUMNS = {
 }
 _ROWS = {"certified": "worst case over the ball, certified", "measured": r"$|t - c|^{1.51}$, measured"}
 
+CAPTION = (
+    "Mean squared error at the worst data point against the number of workers, certified and measured, without noise "
+    "and with noise: straight lines in logarithmic axes, parallel to the claimed slopes."
+)
+CLAIMS = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
 
-def draw(results: Results) -> Figure:
+
+def draw(results: Results, width: float) -> Figure:
     """Draw it.
 
     Parameters
     ----------
     results : Results
+    width : float
+        Inches.
 
     Returns
     -------
@@ -33,7 +41,7 @@ def draw(results: Results) -> Figure:
     verdicts = results.verdicts()
     tables = {kind: results.table(kind).query("sweep == 'N'") for kind in _ROWS}
     tables["measured"] = tables["measured"].query("problem == 'edge'")
-    figure, axes = plt.subplots(len(_ROWS), len(_COLUMNS), figsize=(PAGE, 4.6), sharex="col")
+    figure, axes = plt.subplots(len(_ROWS), len(_COLUMNS), figsize=(width, 4.6), sharex="col")
     for row, (kind, title) in zip(axes, _ROWS.items(), strict=True):
         for axis, (noise, claims) in zip(row, _COLUMNS.items(), strict=True):
             for claim, (label, look) in claims.items():

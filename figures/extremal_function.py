@@ -4,15 +4,23 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from figures.results import Results
-from figures.style import LOOK, PAGE
+from figures.style import LOOK, panels_across
+
+CAPTION = (
+    "The function with integral of g''^2 equal to 1 on which LeTCC, and on which BACC, errs most at a data point, and "
+    "what the decoder makes of it from the received workers."
+)
+CLAIMS = ("certificate", "optimal-recovery")
 
 
-def draw(results: Results) -> Figure:
+def draw(results: Results, width: float) -> Figure:
     """Draw it.
 
     Parameters
     ----------
     results : Results
+    width : float
+        Inches.
 
     Returns
     -------
@@ -20,7 +28,10 @@ def draw(results: Results) -> Figure:
     """
     table = results.table("extremal")
     schemes = list(dict.fromkeys(table.scheme))
-    figure, axes = plt.subplots(1, len(schemes), figsize=(PAGE, 2.5))
+    across = panels_across(len(schemes), width)
+    down = -(-len(schemes) // across)
+    figure, grid = plt.subplots(down, across, figsize=(width, 2.5 * down), squeeze=False)
+    axes = grid.flat
     for axis, scheme in zip(axes, schemes, strict=True):
         parts = dict(iter(table[table.scheme == scheme].groupby("part")))
         look = LOOK[scheme.lower()] | {"marker": "none", "linestyle": "-"}

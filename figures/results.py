@@ -1,6 +1,7 @@
-"""Read-only access to the results, with a way out where one is missing."""
+"""Read-only access to the results, with a way out where one is missing, and a record of what was read."""
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,32 @@ import pandas as pd
 from letcc.exceptions import LetccError
 from theory.store import read_rows, read_table
 
+# what is not here is made by the main job
+MADE_BY = {
+    "table1.json": "python -m convergence table1",
+    "studies.parquet": "python -m convergence table1 --study all",
+    "coded_inputs.parquet": "python -m convergence table1 --study all",
+    "latency.parquet": "python -m convergence latency",
+    "latency-real.parquet": "python -m convergence latency --real 40",
+    "stability.parquet": "python -m convergence stability",
+    "speed.parquet": "python -m convergence speed",
+}
+MAIN_JOB = "python -m convergence verify"
+
 
 class MissingResult(LetccError):
-    """A figure needs a result that has not been made."""
+    """A figure needs a result that has not been made.
+
+    Attributes
+    ----------
+    optional : bool
+        Whether the main job does without it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        command = MADE_BY.get(path.name, MAIN_JOB)
+        super().__init__(f"{path} is missing: run {command} --out {path.parent} first")
+        self.optional = path.name in MADE_BY
 
 
 @dataclass(frozen=True)
@@ -21,9 +45,12 @@ class Results:
     Attributes
     ----------
     folder : Path
+    read : dict of str to dict
+        For each file that was read: its SHA-256 and its provenance.
     """
 
     folder: Path
+    read: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False)
 
     def table(self, name: str) -> pd.DataFrame:
         """A tidy table.
@@ -41,7 +68,31 @@ class Results:
         MissingResult
             If it is not there.
         """
-        return read_table(self._existing(f"{name}.parquet"))
+        path = self._existing(f"{name}.parquet")
+        table = read_table(path)
+        self._record(path, table.attrs["provenance"])
+        return table
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a JSON file.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        list of dict
+
+        Raises
+        ------
+        MissingResult
+            If they are not there.
+        """
+        path = self._existing(f"{name}.json")
+        rows = read_rows(path)
+        self._record(path, rows[0]["provenance"] if rows else {})
+        return rows
 
     def verdicts(self) -> dict[str, dict[str, Any]]:
         """The verdicts, by claim.
@@ -55,10 +106,14 @@ class Results:
         MissingResult
             If they are not there.
         """
-        return {row["claim"]: row for row in read_rows(self._existing("verdicts.json"))}
+        return {row["claim"]: row for row in self.rows("verdicts")}
 
     def _existing(self, name: str) -> Path:
         path = self.folder / name
         if not path.is_file():
-            raise MissingResult(f"{path} is missing: run python -m convergence verify --out {self.folder} first")
+            raise MissingResult(path)
         return path
+
+    def _record(self, path: Path, provenance: dict[str, Any]) -> None:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        self.read[path.name] = {"sha256": digest, "provenance": provenance}

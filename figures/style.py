@@ -1,6 +1,6 @@
 """One look for every figure, and files that are the same bytes on every run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from theory.store import write_atomically
 
-COLUMN, PAGE = 3.35, 6.9  # inches, of a two-column paper
-FORMATS = ("pdf", "png")
+WIDTHS = {"column": 3.35, "page": 6.9}  # inches, of a two-column paper
+FORMATS = ("pdf", "png", "svg")
 
 # Okabe and Ito's colours, with markers and lines that tell them apart in grey
 LOOK = {
@@ -50,7 +50,24 @@ def style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+def panels_across(number: int, width: float) -> int:
+    """How many panels stand beside each other: in a column of a paper they stand below each other.
+
+    Parameters
+    ----------
+    number : int
+        Of panels.
+    width : float
+        Inches.
+
+    Returns
+    -------
+    int
+    """
+    return max(1, min(number, int(width / 2.2)))
+
+
+def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write a figure in every format.
 
     Parameters
@@ -58,14 +75,16 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     figure : matplotlib.figure.Figure
     folder : Path
     name : str
+    formats : sequence of str
+        Of `FORMATS`.
 
     Returns
     -------
     list of Path
     """
-    paths = [folder / f"{name}.{suffix}" for suffix in FORMATS]
+    paths = [folder / f"{name}.{suffix}" for suffix in formats]
     for path in paths:
-        undated = {"CreationDate": None} if path.suffix == ".pdf" else {}
+        undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
         write_atomically(path, lambda partial, undated=undated: figure.savefig(partial, metadata=undated))
     plt.close(figure)
     return paths
