@@ -84,6 +84,7 @@ def trained(
     """
     described = {"network": network.name, "dataset": network.dataset, "architecture": network.description()}
     if network.recipe is None:
+        assert network.load, f"{network.name} has neither a recipe nor a loader"
         module, digest = network.load(network.build, download=download)
         return module, described | {"weights_sha256": digest}
     identity = described | {"seed": seed, "recipe": asdict(network.recipe)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,7 +77,7 @@ def train(
                             "module": module.state_dict(),
                             "optimizer": optimizer.state_dict(),
                         }
-                        write_atomically(checkpoint, lambda path, state=state: torch.save(state, path))
+                        write_atomically(checkpoint, partial(torch.save, state))
                 advance()
     module.eval()
     return module.reparameterised() if hasattr(module, "reparameterised") else module
