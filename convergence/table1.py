@@ -98,8 +98,10 @@ def find_subjects(
     ------
     InvalidInput
         If there is no such network.
-    DataNotFound, UnusableWeights
-        If one that was asked for, or every one, lacks its images or weights.
+    DataNotFound
+        If one that was asked for, or every one, lacks its images.
+    UnusableWeights
+        The same of its weights.
     """
     asked = [
         network

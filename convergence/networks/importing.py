@@ -45,6 +45,8 @@ def import_data(source: Path, data_root: Path, say: Callable[[str], None] = prin
 
     Raises
     ------
+    InvalidInput
+        If the data root is a file.
     DataNotFound
         If there is none, or one is incomplete or damaged.
     """

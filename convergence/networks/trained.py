@@ -110,6 +110,11 @@ def commit(network: Network, metadata: dict[str, Any], cache_dir: Path) -> None:
     metadata : dict
         From `trained`.
     cache_dir : Path
+
+    Raises
+    ------
+    InvalidInput
+        If the network is not trained here.
     """
     if network.recipe is None:
         raise InvalidInput(f"{network.name} is not trained here, so its weights are not committed here")

@@ -53,6 +53,11 @@ def train(
     -------
     torch.nn.Module
         As it is run: in evaluation mode and, if the architecture has one, in its re-parameterised form.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not trained here, or the images are not of its shape.
     """
     recipe = network.recipe
     if recipe is None:
