@@ -33,7 +33,9 @@ def certify_scheme(name: str) -> RateReport:
     Raises
     ------
     InvalidInput
-        If there is no such function, or as for `letcc.certify_rates`.
+        If there is no such function, or it fails.
+    LetccError
+        As for `letcc.certify_rates`.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:
