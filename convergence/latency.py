@@ -65,13 +65,23 @@ REAL_QUANTILES = {"p50": 0.5, "p90": 0.9}
 
 @dataclass(frozen=True)
 class Cell:
-    """One way to compute one task under one model of latencies."""
+    """One way to compute one task under one model of latencies.
+
+    Attributes
+    ----------
+    latency, task, scheme : str
+    seed : int
+    data_root : Path or None
+    identity : str
+        Of the network and its images, so that no cell is kept that others have computed.
+    """
 
     latency: str
     task: str
     scheme: str
     seed: int
     data_root: Path | None = None
+    identity: str = ""
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
@@ -180,14 +190,17 @@ def _task(cell: Cell) -> tuple[Callable[[Any], np.ndarray], list[Any]]:
         points = SCHEMES["LeTCC"]().data_points
         problem = zoo(points)["smooth"]
         return problem.function, [problem.inputs(points)]
-    network, images = _lenet5(cell.data_root)
+    network, images, _ = _lenet5(cell.data_root)
     generator = np.random.default_rng(cell.seed)
     return network, [images.pixels[generator.choice(len(images), DATA, replace=False)] for _ in range(DRAWS)]
 
 
 @cache
-def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any]:
-    """The network of the table, whose weights are those of seed 0, from images to logits as arrays; and test images."""
+def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any, str]:
+    """The network of the table, whose weights are those of seed 0, from images to logits; test images; their identity.
+
+    The logits are an array.
+    """
     import torch  # the synthetic task does without
 
     from convergence.networks.images import load_images
@@ -199,13 +212,13 @@ def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any]:
     network = find("lenet5", dataset)
     images = load_images(dataset, data_root, train=False)
     network.check(images)
-    module, _ = trained(network, 0, data_root, say=lambda line: print(line, file=sys.stderr))
+    module, metadata = trained(network, 0, data_root, say=lambda line: print(line, file=sys.stderr))
 
     def compute(x: Any) -> np.ndarray:
         with torch.inference_mode():
             return module(x).double().numpy()
 
-    return compute, images
+    return compute, images, f"{metadata}, {images.checksum()}"
 
 
 def measure_latency(tasks: tuple[str, ...], data_root: Path | None, seed: int, jobs: int, out: Path) -> pd.DataFrame:
@@ -226,11 +239,12 @@ def measure_latency(tasks: tuple[str, ...], data_root: Path | None, seed: int, j
     DataFrame
         See `measure`.
     """
+    identities = dict.fromkeys(tasks, "")
     if "LeNet5" in tasks:
-        _lenet5(data_root)  # trained once, and not by every process
+        identities["LeNet5"] = _lenet5(data_root)[2]  # trained once, and not by every process
     check_folder(out)
     cells = [
-        Cell(latency, task, scheme, seed, data_root)
+        Cell(latency, task, scheme, seed, data_root, identities[task])
         for latency in MODELS
         for task in tasks
         for scheme in (*SCHEMES, *BASELINES)

@@ -133,7 +133,7 @@ class TestJournal:
         assert rows(square, CELLS)
         assert not rows(counted, CELLS)
         assert not rows(square, CELLS[1:])
-        monkeypatch.setattr("theory.journal._code", lambda: "changed")
+        monkeypatch.setattr("theory.journal.code", lambda: "changed")
         assert not rows(square, CELLS)
 
 

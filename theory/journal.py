@@ -5,9 +5,10 @@ import os
 import pickle
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
+
+from theory.store import versions
 
 _CHECKSUM, _LENGTH = 16, 8
 
@@ -52,7 +53,7 @@ class Journal:
         Journal
         """
         name = f"{function.__module__}.{getattr(function, '__qualname__', function)}"
-        identity = hashlib.sha256("\n".join([_code(), name, *map(repr, cells)]).encode())
+        identity = hashlib.sha256("\n".join([code(), name, *map(repr, cells)]).encode())
         return cls(folder / identity.hexdigest()[:32])
 
     def keep(self, index: int, row: Any) -> None:
@@ -88,9 +89,9 @@ def _record(data: bytes, start: int) -> tuple[tuple[int, Any], int] | None:
 
 
 @cache
-def _code() -> str:
+def code() -> str:
     """All of the code that a row depends on, in one number."""
-    digest = hashlib.sha256(repr([version(name) for name in ("numpy", "scipy")]).encode())
+    digest = hashlib.sha256(repr(versions()).encode())
     root = Path(__file__).parents[1]
     for package in ("letcc", "theory", "convergence"):
         for path in sorted((root / package).rglob("*.py")):
