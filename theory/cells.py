@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import shutil
 import signal
 import sys
 import threading
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from threadpoolctl import threadpool_limits
 
 from letcc.exceptions import IllConditionedWarning, InvalidInput, LetccError
-from theory.journal import Journal
+from theory.journal import Journal, remove
 
 Cell = TypeVar("Cell")
 Row = TypeVar("Row")
@@ -30,6 +29,7 @@ Row = TypeVar("Row")
 class _Sweeps:
     executor: str = "processes"
     folder: Path | None = None
+    journals: set[Path] = field(default_factory=set)
 
 
 _DEFAULT = _Sweeps()
@@ -46,7 +46,7 @@ def sweeping(executor: str, out: Path | None) -> Iterator[None]:
         "processes", "threads", or "dask://" and the address of a scheduler, whose workers must have this checkout.
     out : Path or None
         Folder of the results. The cells of a program that is killed stay in it, and are taken from there when it is run
-        again; those of a program that ends are removed. None keeps nothing.
+        again; those of a program that ends are removed, and those that other code has left. None keeps nothing.
 
     Raises
     ------
@@ -55,15 +55,15 @@ def sweeping(executor: str, out: Path | None) -> Iterator[None]:
     """
     if executor not in ("processes", "threads") and not executor.partition("dask:")[2].strip("/"):
         raise InvalidInput(f"--executor is {executor!r}: it must be processes, threads, or dask://ADDRESS")
-    folder = out / ".partial-cells" if out else None
-    token = _SWEEPS.set(_Sweeps(executor, folder))
+    sweeps = _Sweeps(executor, out / ".partial-cells" if out else None)
+    token = _SWEEPS.set(sweeps)
     try:
         with _alike():
             yield
     finally:
         _SWEEPS.reset(token)
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
+    if sweeps.folder and sweeps.folder.exists():
+        remove(sweeps.folder, sweeps.journals)
 
 
 def run_cells(
@@ -102,6 +102,8 @@ def run_cells(
     folder = None if finished else sweeps.folder
     with Journal.of(folder, function, cells) if folder else nullcontext() as journal:
         rows: dict[int, Row] = dict(journal.rows) if journal else {}
+        if journal:
+            sweeps.journals.add(journal.path)
 
         def keep(index: int, row: Row) -> None:
             rows[index] = row

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
 from convergence.networks.images import Images, load_images
 from convergence.networks.registry import find
 from convergence.networks.trained import trained
