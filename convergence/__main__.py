@@ -78,6 +78,8 @@ def verify_command(
 @app.command("stability")
 def stability_command(
     scheme: Annotated[list[str] | None, typer.Option(help=f"Only this method: {', '.join(METHODS)}.")] = None,
+    jobs: Jobs = 1,
+    executor: Where = EXECUTOR,
     out: Out = RESULTS,
     update: Annotated[bool, typer.Option("--update", help="Commit to these errors instead of comparing.")] = False,
 ) -> None:
@@ -85,10 +87,10 @@ def stability_command(
 
     Exits with 0 when no cell has lost a digit against the committed table, 1 when one has, 2 for bad usage.
     """
-    with _usage_errors():
+    with _usage_errors(), sweeping(executor, out):
         if update and scheme:
             raise InvalidInput("--update commits the whole table: leave --scheme out")
-        measured = table(tuple(scheme or METHODS))
+        measured = table(tuple(scheme or METHODS), jobs)
     write_table(out / "stability.parquet", measured, provenance({"program": "stability", "methods": scheme or METHODS}))
     print_stability(measured, console())
     if update:
@@ -133,6 +135,7 @@ def table1_command(
     data_root: DataRoot = None,
     seed: Seed = 0,
     jobs: Jobs = JOBS,
+    executor: Where = EXECUTOR,
     out: Out = RESULTS,
 ) -> None:
     """Run BACC, LeTCC and what improves on them on trained networks; write table1.json and networks.parquet.
@@ -146,9 +149,10 @@ def table1_command(
         if unknown:
             raise InvalidInput(f"there is no study {unknown[0]!r}: there are {', '.join(STUDIES)}, or all")
         subjects = find_subjects(network, dataset, data_root, seed, lambda line: typer.echo(line, err=True))
-        measure_table(subjects, trials, jobs, out, console())
-        if studies:
-            print_studies(run_studies(subjects, studies, max(2, trials // 4), jobs, out), console())
+        with sweeping(executor, out):
+            measure_table(subjects, trials, jobs, out, console())
+            if studies:
+                print_studies(run_studies(subjects, studies, max(2, trials // 4), jobs, out), console())
 
 
 @app.command("train")

@@ -10,7 +10,7 @@ JOBS = os.cpu_count() or 1
 RESULTS = Path("results")
 
 EXECUTOR = "processes"
-_WHERE = "Where cells are computed: processes, threads, or dask:ADDRESS of a scheduler."
+_WHERE = "Where cells are computed: processes, threads, or dask://ADDRESS of a scheduler."
 Where = Annotated[str, typer.Option("--executor", help=_WHERE)]
 Jobs = Annotated[int, typer.Option(min=1, help="Workers of the executor.")]
 Out = Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)]

@@ -36,10 +36,15 @@ def provenance(spec: dict[str, Any], seed: int | None = None) -> dict[str, Any]:
     return {
         "schema": SCHEMA_VERSION,
         "seed": seed,
-        "versions": {name: _version(name) for name in _PACKAGES},
+        "versions": versions(),
         "revision": _revision(),
         "spec": spec,
     }
+
+
+def versions() -> dict[str, str | None]:
+    """Of the packages that numbers depend on; None for one that is not installed."""
+    return {name: _version(name) for name in _PACKAGES}
 
 
 def _version(package: str) -> str | None:
