@@ -143,16 +143,15 @@ def table1_command(
     On every network whose images are in the data root; without one, on the digits that scikit-learn ships. A run that
     was interrupted goes on. Exits with 0 when done, 2 for bad usage.
     """
-    with _usage_errors():
+    with _usage_errors(), sweeping(executor, out):
         studies = list(STUDIES) if study == ["all"] else study or []
         unknown = [name for name in studies if name not in STUDIES]
         if unknown:
             raise InvalidInput(f"there is no study {unknown[0]!r}: there are {', '.join(STUDIES)}, or all")
         subjects = find_subjects(network, dataset, data_root, seed, lambda line: typer.echo(line, err=True))
-        with sweeping(executor, out):
-            measure_table(subjects, trials, jobs, out, console())
-            if studies:
-                print_studies(run_studies(subjects, studies, max(2, trials // 4), jobs, out), console())
+        measure_table(subjects, trials, jobs, out, console())
+        if studies:
+            print_studies(run_studies(subjects, studies, max(2, trials // 4), jobs, out), console())
 
 
 @app.command("train")
