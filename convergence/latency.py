@@ -241,13 +241,8 @@ def measure_latency(
         for scheme in (*SCHEMES, *BASELINES)
     ]
     table = pd.DataFrame([row for rows in run_cells(measure, cells, jobs, "simulating") for row in rows])
-    spec = {
-        "program": "latency",
-        "rounds": rounds,
-        "quick": rounds < ROUNDS,
-        "sets": SETS,
-        "models": {k: str(v) for k, v in MODELS.items()},
-    }
+    spec: dict[str, Any] = {"program": "latency", "rounds": rounds, "quick": rounds < ROUNDS, "sets": SETS}
+    spec |= {"models": {name: str(model) for name, model in MODELS.items()}, "tasks": list(tasks)}
     table.attrs["provenance"] = provenance(spec, seed)
     write_table(out / "latency.parquet", table, table.attrs["provenance"])
     return table
@@ -298,8 +293,7 @@ def measure_real(seed: int, out: Path, rounds: int = REAL_ROUNDS) -> pd.DataFram
                         | {"within": within, "overhead": overhead}
                     )
     table = pd.DataFrame(rows)
-    spec = {"program": "latency", "rounds": rounds, "quick": rounds < ROUNDS, "sets": SETS, "tasks": list(tasks)}
-    spec["models"] = {name: str(model) for name, model in MODELS.items()}
+    spec = {"program": "latency", "rounds": rounds, "workers": REAL_WORKERS, "unit": REAL_UNIT}
     write_table(out / "latency-real.parquet", table, provenance(spec, seed))
     return table
 

@@ -23,7 +23,7 @@ from letcc.exceptions import InfiniteCertificate, InvalidInput, NoPlan, Unresolv
 from letcc.stragglers import ConsecutiveBlock
 
 SCHEMES = ("letcc", "bacc", "lagrange", "recommended")
-MODELS = {
+MODELS: dict[str, Any] = {
     "shifted-exponential": latency.ShiftedExponential,
     "pareto": latency.Pareto,
     "bimodal": latency.Bimodal,
@@ -122,10 +122,13 @@ def certify(
         raise InvalidInput(f"{unknown('scheme', scheme, SCHEMES)}; your own is package:function")
     if lost is not None and received is not None:
         raise InvalidInput("--stragglers and --received both say who answered: give one of them")
-    options = {"smoothing": smoothing, "degree": degree, "points": points}
-    if not builtin and any(value is not None for value in options.values()):
+    if not builtin and (smoothing, degree, points) != (None, None, None):
         raise InvalidInput(f"--smoothing, --degree and --points are no options of {scheme}")
-    with nullcontext(_builder(scheme, **options)) if builtin else function_of(scheme) as make:
+    with (
+        nullcontext(_builder(scheme, smoothing=smoothing, degree=degree, points=points))
+        if builtin
+        else function_of(scheme) as make
+    ):
         made = make(num_data, num_workers)
         report = letcc.certify_rates(make) if rates else None
         try:
