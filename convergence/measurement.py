@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from convergence.problems import Array, zoo
 from letcc import CodedScheme
@@ -85,7 +84,6 @@ class Cell:
 
 
 # threads of BLAS split sums, so that the last bit would depend on where a cell runs
-@threadpool_limits.wrap(limits=1, user_api="blas")
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Run one cell.
 
@@ -101,8 +99,8 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
         `uncertainty`, its relative standard error: NaN where nothing is random.
     """
     scheme = SETUPS[cell.setup](cell.num_data, cell.num_workers)
-    problems = zoo(scheme.data_points).values()
-    problems = [problem for problem in problems if cell.scheme != "lagrange" or problem.degree == DEGREE]
+    drawn = zoo(scheme.data_points).values()
+    problems = [problem for problem in drawn if cell.scheme != "lagrange" or problem.degree == DEGREE]
     # the seed leaves the scheme out, so that all schemes meet the same straggler sets and the same noise
     root = np.random.SeedSequence([cell.seed, cell.num_workers, cell.num_data, cell.stragglers])
     for_noise, for_sets = map(np.random.default_rng, root.spawn(2))

@@ -39,7 +39,10 @@ def run(code):
 
 @pytest.mark.parametrize(
     "module",
-    ["torch", "numba", "matplotlib", "pandas", "scipy.interpolate", "scipy.stats", "scipy.optimize", "scipy.sparse"],
+    [
+        *("torch", "numba", "matplotlib", "pandas", "rich", "typer"),
+        *("scipy.interpolate", "scipy.stats", "scipy.optimize", "scipy.sparse"),
+    ],
 )
 def test_letcc_does_not_import(module):
     finished = run(f"import sys, letcc; sys.exit({module!r} in sys.modules)")
