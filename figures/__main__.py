@@ -1,8 +1,12 @@
 """Draw every figure from the results: ``python -m figures``."""
 
-from enum import StrEnum
+import letcc.cli.interrupt  # noqa: F401  # first, for its effect
+
+# isort: split
+
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,18 +14,22 @@ from figures.registry import FIGURES
 from figures.results import MissingResult, Results
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
-from theory.options import RESULTS, Out
+from theory.options import RESULTS, Out, Program, one_of
 
-Name = StrEnum("Name", {name: name for name in FIGURES})  # type: ignore[misc]
-Format = StrEnum("Format", {name: name for name in FORMATS})  # type: ignore[misc]
-Width = StrEnum("Width", {name: name for name in WIDTHS})  # type: ignore[misc]
-_PAGE = Width("page")
+app = Program()
 
 
+def _name(what: str, names: Collection[str], text: str, *words: str) -> Any:
+    return typer.Option(*words, metavar="NAME", parser=one_of(what, names), help=text)
+
+
+@app.command()
 def main(
-    only: Annotated[list[Name] | None, typer.Option(help="Only this figure; may be repeated.")] = None,
-    formats: Annotated[list[Format] | None, typer.Option("--format", help="Only this format; may be repeated.")] = None,
-    width: Annotated[Width, typer.Option(help="Of a column or of the page of a two-column paper.")] = _PAGE,
+    only: Annotated[list[str] | None, _name("figure", FIGURES, "Only this one of --list; may be repeated.")] = None,
+    formats: Annotated[
+        list[str] | None, _name("format", FORMATS, f"Only this one of {', '.join(FORMATS)}.", "--format")
+    ] = None,
+    width: Annotated[str, _name("width", WIDTHS, "Of a column or the page of a two-column paper.")] = "page",
     listed: Annotated[bool, typer.Option("--list", help="Say what there is, and draw nothing.")] = False,
     out: Out = RESULTS,
 ) -> None:
@@ -35,18 +43,17 @@ def main(
         for name, module in FIGURES.items():
             typer.echo(f"{name}: {module.CAPTION}")
         return
-    chosen = list(dict.fromkeys(map(str, only or FIGURES)))
-    suffixes = list(map(str, formats or FORMATS))
+    chosen = list(dict.fromkeys(only or FIGURES))
+    suffixes = list(formats or FORMATS)
     for name in chosen:
         try:
-            for path in draw(name, out, suffixes, str(width)):
+            for path in draw(name, out, suffixes, width):
                 typer.echo(path)
         except MissingResult as error:
             if error.optional and not only:
                 typer.echo(f"Left out: {name}. {error}", err=True)
                 continue
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(2) from error
+            raise
 
 
 def draw(name: str, folder: Path, formats: list[str], width: str) -> list[Path]:
@@ -77,9 +84,6 @@ def draw(name: str, folder: Path, formats: list[str], width: str) -> list[Path]:
     options = ["--width", width, "--out", str(folder)]
     return [*paths, write_sidecar(results, name, module.CAPTION, module.CLAIMS, options)]
 
-
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-app.command()(main)
 
 if __name__ == "__main__":
     app()
