@@ -64,7 +64,7 @@ def certify(
     Examples
     --------
     The function on which the scheme is worst is decoded exactly as badly as certified:
-    
+
     >>> import numpy as np, letcc
     >>> scheme = letcc.CodedScheme.letcc(num_data=4, num_workers=30)
     >>> received = [n for n in range(30) if n % 7]

@@ -44,7 +44,7 @@ def optimal_squared_bias(nodes: ArrayLike, targets: ArrayLike, *, ball: Ball = "
     Examples
     --------
     LeTCC without smoothing leaves nothing to gain:
-    
+
     >>> import letcc
     >>> scheme = letcc.CodedScheme.letcc(num_data=4, num_workers=30)
     >>> best = letcc.optimal_squared_bias(scheme.worker_points, scheme.data_points)

@@ -66,7 +66,7 @@ def simulate(
     Examples
     --------
     The slowest of 100 workers, and the 80th:
-    
+
     >>> import numpy as np
     >>> from letcc.latency import Pareto
     >>> from letcc.simulation import simulate
@@ -155,8 +155,8 @@ class DelayedExecutor(Executor):
         Computes the tasks. It needs one worker for each task of a round, or tasks wait for each other; it is not shut
         down with this one.
     times : array_like, shape (rounds, N)
-        Seconds by which tasks are delayed, such as `letcc.latency.AbstractLatency.sample` gives: the tasks of the first round in
-        order, then those of the second; after the last round, the first again.
+        Seconds by which tasks are delayed, such as `letcc.latency.AbstractLatency.sample` gives: the tasks of the first
+        round in order, then those of the second; after the last round, the first again.
 
     Raises
     ------
