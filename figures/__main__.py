@@ -1,5 +1,9 @@
 """Draw every figure from the results: ``python -m figures``."""
 
+import letcc.cli.interrupt  # noqa: F401  # first, for its effect
+
+# isort: split
+
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +14,7 @@ from figures.registry import FIGURES
 from figures.results import MissingResult, Results
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
-from theory.options import RESULTS, Out
+from theory.options import RESULTS, Out, Program
 
 Name = StrEnum("Name", {name: name for name in FIGURES})
 Format = StrEnum("Format", {name: name for name in FORMATS})
@@ -44,8 +48,7 @@ def main(
             if error.optional and not only:
                 typer.echo(f"Left out: {name}. {error}", err=True)
                 continue
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(2) from error
+            raise
 
 
 def draw(name: str, folder: Path, formats: list[str], width: str) -> list[Path]:
@@ -77,7 +80,7 @@ def draw(name: str, folder: Path, formats: list[str], width: str) -> list[Path]:
     return [*paths, write_sidecar(results, name, module.CAPTION, module.CLAIMS, options)]
 
 
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+app = Program()
 app.command()(main)
 
 if __name__ == "__main__":

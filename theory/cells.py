@@ -41,7 +41,7 @@ def sweeping(executor: str, out: Path | None) -> Iterator[None]:
     Parameters
     ----------
     executor : str
-        "processes", "threads", or "dask:" and the address of a scheduler, whose workers must have this checkout.
+        "processes", "threads", or "dask://" and the address of a scheduler, whose workers must have this checkout.
     out : Path or None
         Folder of the results. The cells of a program that is killed stay in it, and are taken from there when it is run
         again; those of a program that ends are removed. None keeps nothing.
@@ -51,8 +51,9 @@ def sweeping(executor: str, out: Path | None) -> Iterator[None]:
     InvalidInput
         If there is no such executor.
     """
-    if executor not in ("processes", "threads") and not executor.partition("dask:")[2].strip("/"):
-        raise InvalidInput(f"--executor is {executor!r}: it must be processes, threads, or dask:ADDRESS")
+    known = executor in ("processes", "threads") or executor.startswith("dask:")
+    if not known or not executor.removeprefix("dask:").strip("/"):
+        raise InvalidInput(f"--executor is {executor!r}: it must be processes, threads, or dask://ADDRESS")
     folder = out / ".partial-cells" if out else None
     token = _SWEEPS.set(_Sweeps(executor, folder))
     try:
@@ -140,7 +141,7 @@ def _dask(address: str) -> Iterator[Executor]:
     try:
         from distributed import Client
     except ModuleNotFoundError as error:
-        raise InvalidInput("--executor dask:ADDRESS needs Dask: pip install distributed") from error
+        raise InvalidInput("--executor dask://ADDRESS needs Dask: pip install distributed") from error
     address = address.removeprefix("//")
     try:
         client = Client(address, timeout=30)

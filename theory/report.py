@@ -9,20 +9,8 @@ from rich.table import Table
 from letcc.rates import Verdict
 from theory.claims import BY_ID, Provenance
 
-_WIDTH = 140
 _NARROW = 120  # terminals narrower than this get the numbers only
 _LONGEST = max(map(len, BY_ID))
-
-
-def console() -> Console:
-    """Standard output; where it is not a terminal, wide enough for the tables.
-
-    Returns
-    -------
-    rich.console.Console
-    """
-    found = Console()
-    return found if found.is_terminal else Console(width=_WIDTH)
 
 
 def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
