@@ -135,7 +135,7 @@ def _quantiles(samples: np.ndarray, quantiles: dict[str, float], correlation: fl
     """
     ordered, count = np.sort(samples), samples.size
     independent = count * (1 - correlation) / (1 + correlation)
-    found = {}
+    found: dict[str, float] = {}
     for name, q in quantiles.items():
         margin = 1.96 * np.sqrt(q * (1 - q) / independent)
         ranks = np.clip(np.array([q, q - margin, q + margin]) * count, 0, count - 1).astype(int)

@@ -101,8 +101,8 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
         `uncertainty`, its relative standard error: NaN where nothing is random.
     """
     scheme = SETUPS[cell.setup](cell.num_data, cell.num_workers)
-    problems = zoo(scheme.data_points).values()
-    problems = [problem for problem in problems if cell.scheme != "lagrange" or problem.degree == DEGREE]
+    drawn = zoo(scheme.data_points).values()
+    problems = [problem for problem in drawn if cell.scheme != "lagrange" or problem.degree == DEGREE]
     # the seed leaves the scheme out, so that all schemes meet the same straggler sets and the same noise
     root = np.random.SeedSequence([cell.seed, cell.num_workers, cell.num_data, cell.stragglers])
     for_noise, for_sets = map(np.random.default_rng, root.spawn(2))

@@ -80,7 +80,7 @@ def _cases(method: str) -> Iterator[tuple[str, AbstractLinearSmoother, FloatArra
         nodes, targets = np.array(case["nodes"]), np.array(case["targets"])
         if method == "sobolev":
             for fit in case["fits"]:
-                smoother = SobolevRidge(fit["length_scale"], float(fit["smoothing"]))
+                smoother: AbstractLinearSmoother = SobolevRidge(fit["length_scale"], float(fit["smoothing"]))
                 yield f"case {number}", smoother, nodes, np.array(case["values"]), targets, np.array(fit["expected"])
         else:
             smoother = {

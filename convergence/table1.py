@@ -98,8 +98,10 @@ def find_subjects(
     ------
     InvalidInput
         If there is no such network.
-    DataNotFound, UnusableWeights
-        If one that was asked for, or every one, lacks its images or weights.
+    DataNotFound
+        If one that was asked for, or every one, lacks its images.
+    UnusableWeights
+        The same of its weights.
     """
     asked = [
         network
@@ -110,7 +112,7 @@ def find_subjects(
     if not asked:
         listed = ", ".join(f"{network.name} on {network.dataset}" for network in NETWORKS)
         raise InvalidInput(f"there is no such network; there are {listed}")
-    found = []
+    found: list[Subject] = []
     for network in asked:
         subject = Subject(network.name, network.dataset, data_root, seed)
         try:
@@ -180,7 +182,7 @@ def tune(subject: Subject, setting: Setting, trials: int, jobs: int, out: Path) 
     trials = run_campaign(replace(subject, train=True), cases, trials, jobs, out / "trials")
     best = trials.groupby("scheme", sort=False)["rmse"].mean().idxmin()
     chosen = {case.name: case.scheme for case in cases}[best]
-    return float(chosen.encoder.smoothing), float(chosen.decoder.smoothing)
+    return float(chosen.encoder.smoothing), float(chosen.decoder.smoothing)  # type: ignore[attr-defined]
 
 
 def smoothing_cases(setting: Setting) -> list[Case]:

@@ -16,15 +16,16 @@ from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
 from theory.options import RESULTS, Out, Program
 
-Name = StrEnum("Name", {name: name for name in FIGURES})
-Format = StrEnum("Format", {name: name for name in FORMATS})
-Width = StrEnum("Width", {name: name for name in WIDTHS})
+Name = StrEnum("Name", {name: name for name in FIGURES})  # type: ignore[misc]
+Format = StrEnum("Format", {name: name for name in FORMATS})  # type: ignore[misc]
+Width = StrEnum("Width", {name: name for name in WIDTHS})  # type: ignore[misc]
+_PAGE = Width("page")
 
 
 def main(
     only: Annotated[list[Name] | None, typer.Option(help="Only this figure; may be repeated.")] = None,
     formats: Annotated[list[Format] | None, typer.Option("--format", help="Only this format; may be repeated.")] = None,
-    width: Annotated[Width, typer.Option(help="Of a column or of the page of a two-column paper.")] = Width("page"),
+    width: Annotated[Width, typer.Option(help="Of a column or of the page of a two-column paper.")] = _PAGE,
     listed: Annotated[bool, typer.Option("--list", help="Say what there is, and draw nothing.")] = False,
     out: Out = RESULTS,
 ) -> None:

@@ -53,8 +53,8 @@ def draw(results: Results, width: float) -> Figure:
             axis.set(xscale="log", yscale="log", title=f"{title}, {noise}")
             axis.set_ylim(bottom=axis.get_ylim()[0] / 6)  # room for the legend
             axis.legend(loc="lower left")
-    for axis, claims in zip(axes[-1], map(list, _COLUMNS.values()), strict=True):
-        workers = sorted(set(tables["certified"][tables["certified"].claim.isin(claims)].num_workers))
+    for axis, column in zip(axes[-1], _COLUMNS.values(), strict=True):
+        workers = sorted(set(tables["certified"][tables["certified"].claim.isin(list(column))].num_workers))
         axis.set_xticks(workers, [str(n) for n in workers])
         axis.minorticks_off()
         axis.set_xlim(right=workers[-1] * 1.5)  # room for the claimed exponents

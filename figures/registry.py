@@ -22,8 +22,7 @@ class FigureModule(Protocol):
     CAPTION: str
     CLAIMS: tuple[str, ...]
 
-    @staticmethod
-    def draw(results: Results, width: float) -> Figure:
+    def draw(self, results: Results, width: float) -> Figure:
         """Draw it, ``width`` inches wide.
 
         Raises

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -14,14 +16,14 @@ WIDTHS = {"column": 3.35, "page": 6.9}  # inches, of a two-column paper
 FORMATS = ("pdf", "png", "svg")
 
 # Okabe and Ito's colours, with markers and lines that tell them apart in grey
-LOOK = {
+LOOK: dict[str, dict[str, Any]] = {
     "letcc": {"color": "#0072B2", "marker": "o"},
     "bacc": {"color": "#D55E00", "marker": "s"},
     "letcc-optimal": {"color": "#009E73", "marker": "^"},
 }
-CLAIMED = {"color": "0.35", "linestyle": "--", "linewidth": 0.9}
+CLAIMED: dict[str, Any] = {"color": "0.35", "linestyle": "--", "linewidth": 0.9}
 
-_SETTINGS = {
+_SETTINGS: Any = {
     "font.size": 8,
     "axes.grid": True,
     "grid.linewidth": 0.3,
@@ -85,6 +87,6 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMA
     paths = [folder / f"{name}.{suffix}" for suffix in formats]
     for path in paths:
         undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
-        write_atomically(path, lambda partial, undated=undated: figure.savefig(partial, metadata=undated))
+        write_atomically(path, partial(figure.savefig, metadata=undated))
     plt.close(figure)
     return paths

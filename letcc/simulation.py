@@ -137,6 +137,11 @@ def batches(latency: AbstractLatency, rounds: int, num_workers: int, seed: Seed)
     Yields
     ------
     ndarray, shape (some rounds, N)
+
+    Raises
+    ------
+    InvalidInput
+        If `rounds` is not a positive integer, or as for `AbstractLatency.sample`.
     """
     if not isinstance(rounds, (int, np.integer)) or rounds < 1:
         raise InvalidInput(f"rounds must be an integer of at least 1, not {rounds!r}")

@@ -515,11 +515,6 @@ class TestHeavyFunctions:
         assert not list(tmp_path.glob("loaded-*"))
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
 @pytest.fixture
 def module(torch):
     torch.manual_seed(0)

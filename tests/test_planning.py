@@ -45,8 +45,7 @@ def test_schemes_of_one_s_own():
     assert chosen.wait_for >= 31
 
 
-def test_modules():
-    torch = pytest.importorskip("torch")
+def test_modules(torch):
     module = torch.nn.Tanh().eval()
     chosen = letcc.plan(module, torch.linspace(-1, 1, 8)[:, None], 40, MODEL, deadline=3.0, target=1e-2)
     assert chosen.num_data == 8
