@@ -112,9 +112,9 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path) -> int:
     rows = join(certified, measure(images, data_root, seed, jobs, out, output))
     write_rows(out / "verdicts.json", rows, provenance({"program": "verify"} | images, seed))
     print_verdicts(rows, output)
-    # a program of its own, since figures only ever reads results
-    drawn = subprocess.run([sys.executable, "-m", "figures", "--out", str(out)], check=False).returncode
     output.print(f"Results are in {out.resolve()}", soft_wrap=True)
+    # a program of its own, since figures only ever reads results; the last line that it prints is the report's path
+    drawn = subprocess.run([sys.executable, "-m", "figures", "--out", str(out)], check=False).returncode
     return exit_status(rows) or drawn
 
 

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from figures.registry import FIGURES
+from figures.report import write_report
 from figures.results import MissingResult, Results
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
+from letcc.exceptions import LetccError
 from theory.options import RESULTS, Out
 
 Name = StrEnum("Name", {name: name for name in FIGURES})
@@ -25,6 +27,8 @@ def main(
     out: Out = RESULTS,
 ) -> None:
     """Draw the figures of which there are results, each with a JSON file that says what it was drawn from.
+
+    Then, unless only some are asked for, write the page to read, report/index.html, and print its path last.
 
     For example: python -m figures --only error-against-workers --format svg --width column
 
@@ -44,6 +48,12 @@ def main(
             if error.optional and not only:
                 typer.echo(f"Left out: {name}. {error}", err=True)
                 continue
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(2) from error
+    if not only:
+        try:
+            typer.echo(write_report(out))
+        except LetccError as error:
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(2) from error
 
