@@ -13,6 +13,7 @@ import typer
 
 from figures import table_1
 from figures.registry import FIGURES, TABLES
+from figures.report import write_report
 from figures.results import MissingResult, Results
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
@@ -42,6 +43,8 @@ def main(
 ) -> None:
     """Draw the figures of which there are results, each with a JSON file that says what it was drawn from.
 
+    Then, unless only some are asked for, write the page to read, report/index.html, and print its path last.
+
     For example: python -m figures --only error-against-workers --format svg --width column
 
     Exits with 0, or with 2 where a result of the main job, or of a figure asked for, is missing.
@@ -62,6 +65,8 @@ def main(
             if not error.optional or only:
                 raise
             typer.echo(f"Left out: {name}. {error}", err=True)
+    if not only:
+        typer.echo(write_report(out))
 
 
 def draw(name: str, folder: Path, formats: Sequence[str], width: str) -> list[Path]:
