@@ -13,6 +13,7 @@ from convergence.networks.importing import import_data
 from convergence.networks.registry import NETWORKS, find
 from convergence.networks.trained import accuracy, cache_folder, trained
 from convergence.networks.trained import commit as commit_weights
+from convergence.speed import measure_speed, print_speed
 from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
 from convergence.studies import STUDIES, print_studies, run_studies
 from convergence.table1 import SETTINGS, TRIALS, find_subjects, measure_table
@@ -98,6 +99,18 @@ def stability_command(
     for loss in losses:
         typer.echo(f"lost digits: {loss}", err=True)
     raise typer.Exit(int(bool(losses)))
+
+
+@app.command("speed")
+def speed_command(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer workers and repeats.")] = False, out: Out = RESULTS
+) -> None:
+    """Time decoding as N grows, beside the splines of SciPy and csaps; write speed.parquet.
+
+    Exits with 0, or with 2 for bad usage.
+    """
+    with _usage_errors():
+        print_speed(measure_speed(out, quick=quick), console())
 
 
 @app.command("latency")
