@@ -4,7 +4,18 @@ from typing import Protocol
 
 from matplotlib.figure import Figure
 
-from figures import coded_inputs, error_against_workers, extremal_function
+from figures import (
+    coded_inputs,
+    decoding_time,
+    error_against_deadline,
+    error_against_workers,
+    extremal_function,
+    latency_tails,
+    networks_against_stragglers,
+    numerical_stability,
+    smoothing_sensitivity,
+    tail_against_redundancy,
+)
 from figures.results import Results
 
 
@@ -43,6 +54,13 @@ FIGURES: dict[str, FigureModule] = {
     for module in (
         error_against_workers,
         extremal_function,
+        networks_against_stragglers,
+        smoothing_sensitivity,
         coded_inputs,
+        numerical_stability,
+        latency_tails,
+        error_against_deadline,
+        tail_against_redundancy,
+        decoding_time,
     )
 }

@@ -1,12 +1,18 @@
 """One look for every figure, and files that are the same bytes on every run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+from numpy.typing import ArrayLike
 
 from theory.store import write_atomically
 
@@ -18,6 +24,10 @@ LOOK = {
     "letcc": {"color": "#0072B2", "marker": "o"},
     "bacc": {"color": "#D55E00", "marker": "s"},
     "letcc-optimal": {"color": "#009E73", "marker": "^"},
+    "recommended": {"color": "#CC79A7", "marker": "D", "linestyle": "--"},
+    "lagrange": {"color": "#E69F00", "marker": "v", "linestyle": "-."},
+    "uncoded": {"color": "0.1", "marker": "X", "linestyle": ":"},
+    "replicated": {"color": "#56B4E9", "marker": "P", "linestyle": "--"},
 }
 CLAIMED = {"color": "0.35", "linestyle": "--", "linewidth": 0.9}
 
@@ -65,6 +75,36 @@ def panels_across(number: int, width: float) -> int:
     int
     """
     return max(1, min(number, int(width / 2.2)))
+
+
+def curve(axis: Axes, x: ArrayLike, table: pd.DataFrame | Mapping[str, Any], column: str, **look: Any) -> None:
+    """Draw a column of a table as a line, in the band of its interval.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    x : array_like
+        For each row.
+    table : DataFrame or mapping
+        With ``column``, ``column_low`` and ``column_high``.
+    column : str
+    **look
+        Of the line; the band has its colour.
+    """
+    axis.plot(x, table[column], **look)
+    axis.fill_between(x, table[f"{column}_low"], table[f"{column}_high"], color=look["color"], alpha=0.2, linewidth=0)
+
+
+def in_decimals(axis: Axis) -> None:
+    """Label a logarithmic axis of few decades with decimal numbers.
+
+    Parameters
+    ----------
+    axis : matplotlib.axis.Axis
+    """
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS) -> list[Path]:
