@@ -16,7 +16,8 @@ from convergence.networks.importing import import_data
 from convergence.networks.registry import find
 from convergence.networks.trained import accuracy, cache_folder, trained
 from convergence.networks.trained import commit as commit_weights
-from convergence.stability import COMMITTED, METHODS, committed, lost, print_stability, table
+from convergence.speed import measure_speed, print_speed
+from convergence.stability import COMMITTED, METHODS, committed, lebesgue, lost, print_stability, table
 from convergence.studies import STUDIES, print_studies, run_studies
 from convergence.table1 import QUICK_TRIALS, SETTINGS, TRIALS, find_subjects, measure_table
 from convergence.verify import images_used, measure, verify
@@ -111,6 +112,8 @@ def stability_command(
 ) -> None:
     """Measure the rounding error of every method against 60 digits; write stability.parquet; compare cell by cell.
 
+    Also lebesgue.parquet: Lebesgue constants on random halves of Chebyshev points.
+
     For example: python -m convergence stability --scheme spline
 
     Exits with 0 when no cell has lost a digit against the committed table, 1 when one has, 2 for bad usage.
@@ -122,6 +125,7 @@ def stability_command(
         measured = table(tuple(scheme or METHODS), jobs)
     origin = provenance({"program": "stability", "methods": scheme or METHODS})
     write_table(out / "stability.parquet", measured, origin)
+    write_table(out / "lebesgue.parquet", lebesgue(tuple(scheme or METHODS)), origin)
     print_stability(measured, console(quiet=as_json))
     if as_json:
         typer.echo(text_of(measured, origin), nl=False)
@@ -132,6 +136,21 @@ def stability_command(
     for loss in losses:
         typer.echo(f"lost digits: {loss}", err=True)
     raise typer.Exit(int(bool(losses)))
+
+
+@app.command("speed")
+def speed_command(quick: Quick = False, out: Out = RESULTS, as_json: AsJson = False) -> None:
+    """Time decoding as N grows, beside the splines of SciPy and csaps; write speed.parquet.
+
+    For example: python -m convergence speed --quick
+
+    Exits with 0, or with 2 for bad usage.
+    """
+    check_folder(out)
+    table = measure_speed(out, quick=quick)
+    print_speed(table, console(quiet=as_json))
+    if as_json:
+        typer.echo(text_of(table, table.attrs["provenance"]), nl=False)
 
 
 @app.command("latency")

@@ -1,6 +1,7 @@
 """Stability regression: every method's error against 60 digits, cell by cell, beside the committed ones."""
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from letcc.arrays import Values, combine
-from letcc.exceptions import InvalidInput
+from letcc.exceptions import IllConditionedWarning, InvalidInput
 from letcc.metrics import lebesgue_constant
-from letcc.nodes import FloatArray
+from letcc.nodes import FloatArray, chebyshev_second_kind
 from letcc.smoothers import (
     AbstractLinearSmoother,
     BerrutRational,
@@ -31,6 +32,7 @@ COMMITTED = Path(__file__).with_name("stability.csv")
 METHODS = ("spline", "berrut", "lagrange", "least-squares", "sobolev", "floater-hormann", "cubic-bspline")
 DTYPES = (np.float64, np.float32, np.float16)
 KEYS = ["method", "nodes", "n", "parameters", "dtype"]
+SIZES, SETS = (8, 16, 32, 64, 128, 256), 25  # nodes of the Lebesgue constants, and how many sets of them
 _REFERENCE = Path(cases.__file__).parent
 _LOSS = 10.0  # an error this many times the committed one, or the dtype's rounding, has lost a digit
 
@@ -123,6 +125,47 @@ def _measure(
         cell = dict(zip(KEYS, (method, family, nodes.size, parameters, np.dtype(dtype).name), strict=True))
         error = np.abs(fitted.astype(float) - expected).max() / scale
         yield cell | {"error": error, "lebesgue": lebesgue, "condition": condition}
+
+
+def lebesgue(methods: tuple[str, ...] = METHODS) -> pd.DataFrame:
+    """Lebesgue constants between the nodes that are left when half of 2n Chebyshev points are lost at random.
+
+    Parameters
+    ----------
+    methods : tuple of str
+        Of `METHODS`.
+
+    Returns
+    -------
+    DataFrame
+        method, n; lebesgue, the median over random sets, with lebesgue_low and lebesgue_high, their quantiles 10 % and
+        90 %.
+    """
+    rows = []
+    for n in SIZES:
+        smoothers = {
+            "spline": SmoothingSpline(0.0),
+            "berrut": BerrutRational(),
+            "lagrange": LagrangePolynomial(),
+            "least-squares": LagrangePolynomial(n // 2),
+            "sobolev": SobolevRidge(0.5),
+            "floater-hormann": FloaterHormann(1),
+            "cubic-bspline": CubicBSpline(),
+        }
+        rng = np.random.default_rng(n)
+        sets = [chebyshev_second_kind(2 * n)[np.sort(rng.permutation(2 * n)[:n])] for _ in range(SETS)]
+        for method in methods:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IllConditionedWarning)  # which is what is shown
+                found = [lebesgue_constant(smoothers[method].operator(nodes, _between(nodes))) for nodes in sets]
+            low, median, high = np.quantile(found, (0.1, 0.5, 0.9))
+            rows.append({"method": method, "n": n, "lebesgue": median, "lebesgue_low": low, "lebesgue_high": high})
+    return pd.DataFrame(rows)
+
+
+def _between(nodes: FloatArray) -> FloatArray:
+    """Nine points in each gap."""
+    return (nodes[:-1, None] + np.diff(nodes)[:, None] * np.linspace(0.1, 0.9, 9)).ravel()
 
 
 def lost(measured: pd.DataFrame, committed: pd.DataFrame) -> list[str]:

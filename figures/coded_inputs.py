@@ -6,21 +6,31 @@ from matplotlib.figure import Figure
 
 from figures.results import Results
 
-CAPTION = "Six of the coded inputs that workers get, for each network and scheme."
+CAPTION = (
+    "Six of the coded inputs that workers get, for each network and scheme; each is what the encoder makes of all data "
+    "points at the point $\\beta_n$ of worker n."
+)
 CLAIMS = ()
+_LABELS = 1.0  # inches for the names of the rows
 
 
 def draw(results: Results, width: float) -> Figure:
     """See `figures.registry.FigureModule.draw`."""
     table = results.table("coded_inputs")
     rows = list(table.groupby(["network", "dataset", "scheme"], sort=False))
-    workers = max(len(of) for _, of in rows)
-    figure, axes = plt.subplots(len(rows), workers, figsize=(width, 0.95 * len(rows) + 0.2), squeeze=False)
+    across = max(len(of) for _, of in rows)
+    height = len(rows) * ((width - _LABELS) / across + 0.08) + 0.2 * table.groupby(["network", "dataset"]).ngroups
+    figure, axes = plt.subplots(len(rows), across, figsize=(width, height), squeeze=False)
+    above = None
     for line, ((network, dataset, scheme), of) in zip(axes, rows, strict=True):
         for axis, picture in zip(line, of.to_dict("records"), strict=True):
-            channels, height, width = map(int, picture["shape"].split("x"))
-            pixels = np.clip(picture["pixels"].reshape(channels, height, width).transpose(1, 2, 0), 0, 1)
+            channels, tall, wide = map(int, picture["shape"].split("x"))
+            pixels = np.clip(picture["pixels"].reshape(channels, tall, wide).transpose(1, 2, 0), 0, 1)
             axis.imshow(pixels.squeeze(), cmap="gray", vmin=0, vmax=1)
-            axis.set(xticks=[], yticks=[], title=f"worker {picture['worker']}")
-        line[0].set_ylabel(f"{network}\n{dataset}\n{scheme}", rotation=0, ha="right", va="center")
+            axis.set(xticks=[], yticks=[])
+            if (network, dataset) != above:  # the rows below have the same workers
+                axis.set_title(rf"$\beta_{{{picture['worker']}}}$")
+        name = scheme if (network, dataset) == above else f"{network},\n{dataset}\n{scheme}"
+        line[0].set_ylabel(name, rotation=0, ha="right", va="center")
+        above = network, dataset
     return figure

@@ -46,7 +46,7 @@ def draw(results: Results, width: float) -> Figure:
             label = rf"BACC, $\sigma = 0.1$: {slope(fitted.rename(columns={'exponent': 'value'}).iloc[0])}"
             curve(axis, points.num_workers, points, label, "bacc", 0.1**2)
         what = "mean squared error" + (r" / $\sigma^2$" if noise else "")
-        title = f"{_KINDS[kind]}, {'LeTCC with' if noise else 'without'} noise"
+        title = f"{_KINDS[kind]}, {'with' if noise else 'without'} noise"
         axis.set(xlabel="workers $N$", ylabel=what, title=title)
         finish(axis, points.num_workers)
     return figure

@@ -9,17 +9,24 @@ from figures import (
     bounds,
     claimed_exponents,
     coded_inputs,
+    decoding_time,
+    error_against_deadline,
     error_against_stragglers,
     error_against_workers,
     error_over_claim,
     extremal_function,
     lagrange_threshold,
+    latency_tails,
     local_slopes,
     lost_at_random,
+    networks_against_stragglers,
+    numerical_stability,
     other_rates,
     ratio_to_optimum,
     rmse_differences,
+    smoothing_sensitivity,
     table_1,
+    tail_against_redundancy,
 )
 from figures.results import Results
 
@@ -68,7 +75,14 @@ FIGURES: dict[str, FigureModule] = {
         bounds,
         lagrange_threshold,
         rmse_differences,
+        networks_against_stragglers,
+        smoothing_sensitivity,
         coded_inputs,
+        numerical_stability,
+        latency_tails,
+        error_against_deadline,
+        tail_against_redundancy,
+        decoding_time,
     )
 }
 

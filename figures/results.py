@@ -17,6 +17,7 @@ MADE_BY = {
     "latency.parquet": "python -m convergence latency",
     "latency-real.parquet": "python -m convergence latency --real 40",
     "stability.parquet": "python -m convergence stability",
+    "lebesgue.parquet": "python -m convergence stability",
     "speed.parquet": "python -m convergence speed",
 }
 MAIN_JOB = "python -m convergence verify"

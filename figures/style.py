@@ -1,6 +1,6 @@
 """One look for every figure, and files that are the same bytes on every run."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -8,8 +8,12 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+from numpy.typing import ArrayLike
 
 from theory.store import write_atomically
 
@@ -22,8 +26,11 @@ LOOK: dict[str, dict[str, Any]] = {
     "letcc": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
     "bacc": {"color": "#D55E00", "marker": "s", "linestyle": "--"},
     "letcc-optimal": {"color": "#009E73", "marker": "^", "linestyle": "-."},
-    "lagrange": {"color": "#CC79A7", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
-    "other": {"color": "#E69F00", "marker": "v", "linestyle": (0, (8, 2))},
+    "recommended": {"color": "#CC79A7", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    "lagrange": {"color": "#E69F00", "marker": "v", "linestyle": (0, (8, 2))},
+    "uncoded": {"color": "0.3", "marker": "X", "linestyle": (0, (3, 1, 1, 1))},
+    "replicated": {"color": "#56B4E9", "marker": "P", "linestyle": (0, (4, 3))},
+    "other": {"color": "#8C6D31", "marker": "<", "linestyle": (0, (12, 2))},
     "optimum": {"color": "black", "marker": "x", "linestyle": (0, (1, 1))},
 }
 CLAIMED: dict[str, Any] = {"color": "0.35", "linestyle": ":", "linewidth": 0.9}
@@ -99,6 +106,36 @@ def panels(number: int, width: float, height: float, narrowest: float = 2.2) -> 
     for axis in grid.flat[number:]:
         axis.remove()
     return figure, list(grid.flat[:number])
+
+
+def in_band(axis: Axes, x: ArrayLike, table: pd.DataFrame | Mapping[str, Any], column: str, **look: Any) -> None:
+    """Draw a column of a table as a line, in the band of its interval.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    x : array_like
+        For each row.
+    table : DataFrame or mapping
+        With ``column``, ``column_low`` and ``column_high``.
+    column : str
+    **look
+        Of the line; the band has its colour.
+    """
+    axis.plot(x, table[column], **look)
+    axis.fill_between(x, table[f"{column}_low"], table[f"{column}_high"], color=look["color"], alpha=0.2, linewidth=0)
+
+
+def in_decimals(axis: Axis) -> None:
+    """Label a logarithmic axis of few decades with decimal numbers.
+
+    Parameters
+    ----------
+    axis : matplotlib.axis.Axis
+    """
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_locator(NullLocator())
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS) -> list[Path]:
