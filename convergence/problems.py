@@ -56,7 +56,7 @@ def _bilinear(x: Array) -> Array:
 
 def _matrix_curve(points: Array) -> Array:
     """Pairs of matrices (K, 2, 4, 4) whose entries are waves of random frequency and phase, analytic in the points."""
-    frequencies, phases = np.random.default_rng(_SEED).uniform(0, [[3], [2 * np.pi]], (2, 2 * _SIDE**2))
+    frequencies, phases = np.random.default_rng(_SEED).uniform(0, [[3.0], [2 * np.pi]], (2, 2 * _SIDE**2))
     return np.cos(np.multiply.outer(points, frequencies) + phases).reshape(-1, 2, _SIDE, _SIDE)
 
 

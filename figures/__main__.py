@@ -1,36 +1,49 @@
 """Draw every figure from the results: ``python -m figures``."""
 
-from collections.abc import Sequence
-from enum import StrEnum
+import letcc.cli.interrupt  # noqa: F401  # first, for its effect
+
+# isort: split
+
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from figures import table_1
 from figures.registry import FIGURES, TABLES
+from figures.report import write_report
 from figures.results import MissingResult, Results
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
-from theory.options import RESULTS, Out
+from letcc.exceptions import InvalidInput
+from theory.options import RESULTS, Out, Program, one_of
 from theory.store import write_atomically
 
 _NAMES = (*FIGURES, *TABLES)
-Name = StrEnum("Name", {name: name for name in _NAMES})  # type: ignore[misc]
-Format = StrEnum("Format", {name: name for name in (*FORMATS, *table_1.FORMATS)})  # type: ignore[misc]
-Width = StrEnum("Width", {name: name for name in WIDTHS})  # type: ignore[misc]
-_PAGE = Width("page")
+_FORMATS = (*FORMATS, *table_1.FORMATS)
+
+app = Program()
 
 
+def _name(what: str, names: Collection[str], text: str, *words: str) -> Any:
+    return typer.Option(*words, metavar="NAME", parser=one_of(what, names), help=text)
+
+
+@app.command()
 def main(
-    only: Annotated[list[Name] | None, typer.Option(help="Only this figure or table; may be repeated.")] = None,
-    formats: Annotated[list[Format] | None, typer.Option("--format", help="Only this format; may be repeated.")] = None,
-    width: Annotated[Width, typer.Option(help="Of a column or of the page of a two-column paper.")] = _PAGE,
+    only: Annotated[list[str] | None, _name("figure", _NAMES, "Only this one of --list; may be repeated.")] = None,
+    formats: Annotated[
+        list[str] | None, _name("format", _FORMATS, f"Only this one of {', '.join(_FORMATS)}.", "--format")
+    ] = None,
+    width: Annotated[str, _name("width", WIDTHS, "Of a column or the page of a two-column paper.")] = "page",
     listed: Annotated[bool, typer.Option("--list", help="Say what there is, and draw nothing.")] = False,
     out: Out = RESULTS,
 ) -> None:
-    """Draw the figures of which there are results, and Table 1, each with a JSON file that says what it was made from.
+    """Draw the figures of which there are results, each with a JSON file that says what it was drawn from.
+
+    Then, unless only some are asked for, write the page to read, report/index.html, and print its path last.
 
     For example: python -m figures --only error-against-workers --format svg --width column
 
@@ -44,17 +57,16 @@ def main(
         possible = TABLES[name].FORMATS if name in TABLES else FORMATS
         suffixes = [suffix for suffix in formats or possible if suffix in possible]
         if only and not suffixes:
-            typer.echo(f"Error: {name} comes as {', '.join(possible)}, not as {', '.join(formats or ())}", err=True)
-            raise typer.Exit(2)
+            raise InvalidInput(f"{name} comes as {', '.join(possible)}, not as {', '.join(formats or ())}")
         try:
             for path in draw(name, out, suffixes, width) if suffixes else ():
                 typer.echo(path)
         except MissingResult as error:
-            if error.optional and not only:
-                typer.echo(f"Left out: {name}. {error}", err=True)
-                continue
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(2) from error
+            if not error.optional or only:
+                raise
+            typer.echo(f"Left out: {name}. {error}", err=True)
+    if not only:
+        typer.echo(write_report(out))
 
 
 def draw(name: str, folder: Path, formats: Sequence[str], width: str) -> list[Path]:
@@ -91,9 +103,6 @@ def draw(name: str, folder: Path, formats: Sequence[str], width: str) -> list[Pa
         paths = save(module.draw(results, WIDTHS[width]), folder / "figures", name, formats)
     return [*paths, write_sidecar(results, name, module.CAPTION, module.CLAIMS, options)]
 
-
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-app.command()(main)
 
 if __name__ == "__main__":
     app()

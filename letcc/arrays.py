@@ -193,7 +193,9 @@ def as_columns(values: Any, what: Values, labels: "NDArray[Any]") -> FloatArray:
 
     Raises
     ------
-    InvalidInput, NonFiniteValues
+    InvalidInput
+        As for `combine`, or if the numbers are hidden in a transform of torch.func.
+    NonFiniteValues
         As for `combine`.
     """
     torch = sys.modules.get("torch")

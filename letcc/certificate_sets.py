@@ -49,8 +49,7 @@ def certify_many(
     scheme : CodedScheme
     received_sets : array_like of int, shape (B, |F|), or of bool, shape (B, N)
         One received set a row.
-    ball, noise_std
-        As for `letcc.certify`.
+    ball, noise_std : as for `letcc.certify`
 
     Returns
     -------

@@ -81,16 +81,16 @@ def coded_map(
     PoolNotStarted
         If the processes of this call cannot start.
 
+    See Also
+    --------
+    coded_stream : Estimates as the outputs arrive.
+    acoded_map : For asyncio.
+
     Notes
     -----
     Late answers are ignored. Tasks that have not started are cancelled; a task that runs can be ended only in the
     processes of this call (killed) and by Dask (forgotten): in threads and processes of yours it runs to its end, and
     the executor waits for it when it is shut down.
-
-    See Also
-    --------
-    coded_stream : Estimates as the outputs arrive.
-    acoded_map : For asyncio.
 
     Examples
     --------
@@ -123,8 +123,7 @@ def coded_stream(
 
     Parameters
     ----------
-    f, x, scheme, executor, wait_for, deadline, on_error, nonfinite
-        As for `coded_map`.
+    f, x, scheme, executor, wait_for, deadline, on_error, nonfinite : as for `coded_map`
 
     Returns
     -------
@@ -154,8 +153,7 @@ async def acoded_map(
 
     Parameters
     ----------
-    f, x, scheme, executor, wait_for, deadline, on_error, nonfinite
-        As for `coded_map`.
+    f, x, scheme, executor, wait_for, deadline, on_error, nonfinite : as for `coded_map`
 
     Returns
     -------
@@ -165,6 +163,8 @@ async def acoded_map(
     ------
     LetccError
         As for `coded_map`.
+    asyncio.CancelledError
+        If it is cancelled.
     """
     events: _Events = queue.SimpleQueue()
     job = _Job.of(f, x, scheme, executor, wait_for, deadline, on_error, nonfinite)

@@ -172,7 +172,17 @@ def as_points(points: ArrayLike, name: str) -> FloatArray:
 
 
 def is_masked(values: object) -> bool:
-    """Whether an array has masked entries, which a conversion would silently unmask."""
+    """Whether an array has masked entries, which a conversion would silently unmask.
+
+    Parameters
+    ----------
+    values : object
+        Of any type.
+
+    Returns
+    -------
+    bool
+    """
     # who has a masked array has imported the module; for all others it would cost more than the rest of letcc
     return "numpy.ma" in sys.modules and bool(np.ma.is_masked(values))
 

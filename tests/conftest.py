@@ -5,9 +5,11 @@ certification of the whole registry that every test of its numbers reads.
 """
 
 import os
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,24 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("local", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+SUITE = re.compile("^(?:from|import) (?:theory|convergence|figures|typer)\\b", flags=re.MULTILINE)
+LETCC_ALONE = find_spec("pandas") is None
+
+
+def pytest_report_header():
+    return "only the tests of letcc: pandas, which the suite needs, is not installed" if LETCC_ALONE else None
+
+
+def pytest_ignore_collect(collection_path):
+    if LETCC_ALONE and collection_path.name.startswith("test_"):
+        return bool(SUITE.search(collection_path.read_text())) or None
+    return None
+
+
+@pytest.fixture(scope="session")
+def torch():
+    return pytest.importorskip("torch")
 
 
 @contextmanager

@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 from letcc import CodedScheme
 from letcc.exceptions import InvalidInput, NonFiniteValues
+
+torch = pytest.importorskip("torch")
 
 SCHEME = CodedScheme.letcc(4, 20, decoder_smoothing=1e-6)
 RECEIVED = [7, 11, 3, 15, 0, 18]

@@ -96,8 +96,7 @@ class TestDecoding:
         scheme.decode(np.ones((9, 5)), range(9))
         assert len(pickle.dumps(scheme)) == size
 
-    def test_a_matrix_made_in_inference_mode_serves_autograd_later(self):
-        torch = pytest.importorskip("torch")
+    def test_a_matrix_made_in_inference_mode_serves_autograd_later(self, torch):
         scheme = CodedScheme.letcc(4, 11)
         with torch.inference_mode():
             scheme.decode(torch.ones(3, 2), [0, 5, 9])

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from letcc import CodedScheme, certify, certify_many
 from letcc.exceptions import InvalidInput
@@ -23,7 +21,9 @@ class TestRemembered:
         np.testing.assert_array_equal(swapped, scheme.decode([1.0, 5.0], [1, 2]))
 
     @pytest.mark.filterwarnings("default")  # torch warns of its own tracing
-    def test_stand_ins_of_torch_are_not_remembered(self):
+    def test_stand_ins_of_torch_are_not_remembered(self, torch):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
         scheme, outputs = CodedScheme.letcc(4, 20), torch.rand(20, 3)
         with FakeTensorMode() as mode:
             scheme.decode(mode.from_tensor(outputs), check_finite=False)
@@ -52,7 +52,7 @@ class TestInput:
         with pytest.raises(InvalidInput, match="mixes"):
             scheme.decoding_matrix([True, 2, 3])
 
-    def test_a_list_of_tensors_stays_torch(self):
+    def test_a_list_of_tensors_stays_torch(self, torch):
         outputs = [torch.full((2,), float(n), requires_grad=True) for n in range(3)]
         decoded = CodedScheme.letcc(4, 9).decode(outputs, [0, 4, 8])
         assert isinstance(decoded, torch.Tensor)
@@ -121,13 +121,13 @@ class TestRules:
     def test_infinite_smoothing_leaves_nothing_to_choose(self):
         assert SobolevRidge("gcv", np.inf).resolve(NODES, VALUES).smoothing == np.inf
 
-    def test_a_conjugated_tensor(self):
+    def test_a_conjugated_tensor(self, torch):
         scheme = CodedScheme.letcc(4, 12, decoder_smoothing="gcv")
         outputs = torch.tensor(VALUES * (1 + 2j))
         torch.testing.assert_close(scheme.decode(outputs.conj()), scheme.decode(outputs).conj())
 
     @pytest.mark.filterwarnings("default")
-    def test_vmap_is_refused_clearly(self):
+    def test_vmap_is_refused_clearly(self, torch):
         scheme = CodedScheme.letcc(4, 12, decoder_smoothing="gcv")
         with pytest.raises(InvalidInput, match="resolve"):
             torch.func.vmap(scheme.decode)(torch.rand(3, 12, 2, dtype=torch.float64))

@@ -3,7 +3,6 @@ import pickle
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +76,7 @@ class TestDataPoints:
     def test_one_input(self):
         assert ShortPath().data_points(np.ones((1, 3))).tolist() == [0.0]
 
-    def test_torch_gives_the_same(self):
+    def test_torch_gives_the_same(self, torch):
         x = np.random.default_rng(0).normal(size=(9, 2, 3))
         np.testing.assert_array_equal(
             ShortPath().data_points(torch.from_numpy(x).requires_grad_()), ShortPath().data_points(x)

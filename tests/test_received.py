@@ -27,8 +27,7 @@ def test_any_form_becomes_indices_in_the_order_given(received, expected):
     np.testing.assert_array_equal(indices, expected)
 
 
-def test_torch_indices():
-    torch = pytest.importorskip("torch")
+def test_torch_indices(torch):
     np.testing.assert_array_equal(as_indices(torch.tensor([3, 1]), 5), [3, 1])
     np.testing.assert_array_equal(as_indices(torch.tensor([0, 1, 0, 0, 1], dtype=torch.bool), 5), [1, 4])
 

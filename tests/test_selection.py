@@ -130,8 +130,7 @@ class TestScheme:
         resolved = self.scheme.resolve(self.outputs(), self.received)
         assert resolved.resolve(self.outputs(), self.received) is resolved
 
-    def test_complex_and_torch_outputs_choose_as_their_real_parts(self):
-        torch = pytest.importorskip("torch")
+    def test_complex_and_torch_outputs_choose_as_their_real_parts(self, torch):
         outputs = self.outputs()
         pairs = outputs[..., :2].copy().view(complex)
         expected = self.scheme.resolve(outputs[..., :2], self.received)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from csaps import csaps
 from scipy.interpolate import CubicSpline, FloaterHormannInterpolator, make_interp_spline, make_smoothing_spline
 
 from letcc.exceptions import DuplicateNodes, IllConditionedWarning, InvalidInput, TooFewReceived
@@ -70,6 +69,7 @@ class TestSpline:
             assert np.abs(second - first).max() > 0.1
 
     def test_conversion_to_the_sum_form_of_scipy_and_the_form_of_csaps(self):
+        csaps = pytest.importorskip("csaps").csaps
         rng = np.random.default_rng(0)
         nodes, targets = np.sort(rng.uniform(-1, 1, 20)), np.linspace(-0.6, 0.6, 9)
         values, smoothing = rng.standard_normal(20), 1e-3

@@ -101,8 +101,14 @@ def load_images(dataset: str, data_root: Path | None = None, *, train: bool) -> 
     train : bool
         Which split.
 
+    Returns
+    -------
+    Images
+
     Raises
     ------
+    InvalidInput
+        If there is no such data set.
     DataNotFound
         If the files are not all in the data root, or cannot be read as such.
     """
@@ -128,6 +134,8 @@ def download(dataset: str, data_root: Path) -> None:
 
     Raises
     ------
+    InvalidInput
+        If there is no download of this data set.
     DataNotFound
         If the machine cannot reach them, or what comes is damaged.
     """

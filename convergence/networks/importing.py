@@ -8,6 +8,7 @@ import os
 import tempfile
 import zipfile
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,8 @@ def import_data(source: Path, data_root: Path, say: Callable[[str], None] = prin
 
     Raises
     ------
+    InvalidInput
+        If the data root is a file.
     DataNotFound
         If there is none, or one is incomplete or damaged.
     """
@@ -57,18 +60,14 @@ def import_data(source: Path, data_root: Path, say: Callable[[str], None] = prin
         missing = [name for name in MNIST_FILES if name not in found]
         if missing:
             raise DataNotFound(f"{source} holds some of MNIST but not {', '.join(missing)}, with .gz or without")
-        jobs["mnist"] = data_root / "MNIST" / "raw", lambda folder: _unpack_mnist(found, folder), (True, False)
+        jobs["mnist"] = data_root / "MNIST" / "raw", partial(_unpack_mnist, found), (True, False)
     for path in sorted(source.rglob("*.npz")):
         arrays = _arrays(path)
         if "wnids" in arrays:
-            jobs["imagenet"] = (
-                data_root / "imagenet",
-                lambda folder, a=arrays, p=path: _imagenet(a, p, folder),
-                (False,),
-            )
+            jobs["imagenet"] = data_root / "imagenet", partial(_imagenet, arrays, path), (False,)
         elif "classes" in arrays:
             target = data_root / "cifar10"
-            jobs["cifar10"] = target, lambda folder, a=arrays, p=path: _cifar10(a, p, folder), (True, False)
+            jobs["cifar10"] = target, partial(_cifar10, arrays, path), (True, False)
     if not jobs:
         raise DataNotFound(f"{source} holds neither MNIST's files ({MNIST_FILES[0]}, ...) nor .npz files of images")
 
@@ -77,11 +76,11 @@ def import_data(source: Path, data_root: Path, say: Callable[[str], None] = prin
             say(f"{dataset}: {target} is there already, and left as it is; remove it to import again")
             continue
         data_root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".partial-", dir=data_root) as partial:
-            mirror = Path(partial) / target.relative_to(data_root)
+        with tempfile.TemporaryDirectory(prefix=".partial-", dir=data_root) as folder:
+            mirror = Path(folder) / target.relative_to(data_root)
             mirror.mkdir(parents=True)
             unpack(mirror)
-            sizes = [len(load_images(dataset, Path(partial), train=train)) for train in splits]
+            sizes = [len(load_images(dataset, Path(folder), train=train)) for train in splits]
             _move(mirror, target)
         say(f"{dataset}: {' + '.join(map(str, sizes))} images in {target}")
     return list(jobs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -122,7 +122,7 @@ def _fitted(module: Centred, path: Path) -> Centred:
     return module.eval()
 
 
-def _imported(package: str):
+def _imported(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:

@@ -164,6 +164,10 @@ def find(name: str, dataset: str) -> Network:
     ----------
     name, dataset : str
 
+    Returns
+    -------
+    Network
+
     Raises
     ------
     InvalidInput

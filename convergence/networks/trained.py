@@ -84,6 +84,7 @@ def trained(
     """
     described = {"network": network.name, "dataset": network.dataset, "architecture": network.description()}
     if network.recipe is None:
+        assert network.load, f"{network.name} has neither a recipe nor a loader"
         module, digest = network.load(network.build, download=download)
         return module, described | {"weights_sha256": digest}
     identity = described | {"seed": seed, "recipe": asdict(network.recipe)}
@@ -109,6 +110,11 @@ def commit(network: Network, metadata: dict[str, Any], cache_dir: Path) -> None:
     metadata : dict
         From `trained`.
     cache_dir : Path
+
+    Raises
+    ------
+    InvalidInput
+        If the network is not trained here.
     """
     if network.recipe is None:
         raise InvalidInput(f"{network.name} is not trained here, so its weights are not committed here")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,6 +53,11 @@ def train(
     -------
     torch.nn.Module
         As it is run: in evaluation mode and, if the architecture has one, in its re-parameterised form.
+
+    Raises
+    ------
+    InvalidInput
+        If it is not trained here, or the images are not of its shape.
     """
     recipe = network.recipe
     if recipe is None:
@@ -76,7 +82,7 @@ def train(
                             "module": module.state_dict(),
                             "optimizer": optimizer.state_dict(),
                         }
-                        write_atomically(checkpoint, lambda path, state=state: torch.save(state, path))
+                        write_atomically(checkpoint, partial(torch.save, state))
                 advance()
     module.eval()
     return module.reparameterised() if hasattr(module, "reparameterised") else module

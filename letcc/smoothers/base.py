@@ -50,8 +50,10 @@ class AbstractLinearSmoother(ABC):
 
         Raises
         ------
-        InvalidInput, DuplicateNodes, TooFewReceived
+        InvalidInput
             As for `operator`, or if the values are not finite real numbers, one row a node.
+        DuplicateNodes, TooFewReceived
+            As for `operator`.
         """
         if self.resolved:
             return self
@@ -131,7 +133,9 @@ class AbstractLinearSmoother(ABC):
 
         Raises
         ------
-        InvalidInput, DuplicateNodes, TooFewReceived, Unresolved
+        InvalidInput
+            As for `operator`, or if the sets are not of one size.
+        DuplicateNodes, TooFewReceived, Unresolved
             As for `operator`.
         """
         self._check_resolved()

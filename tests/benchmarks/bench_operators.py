@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from csaps import csaps
 from scipy.interpolate import make_smoothing_spline
 
 from letcc.nodes import chebyshev_first_kind, chebyshev_second_kind
 from letcc.smoothers import SmoothingSpline
 
+csaps = pytest.importorskip("csaps").csaps
 NODES, TARGETS = chebyshev_second_kind(100), chebyshev_first_kind(20)
 
 
