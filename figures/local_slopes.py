@@ -46,9 +46,9 @@ def draw(results: Results, width: float) -> Figure:
             label = points.points.iloc[0].capitalize() if variable == "N" else f"$N = {points.num_workers.iloc[0]}$"
             between = np.sqrt(x[1:] * x[:-1])[: len(fitted["local_slopes"])]
             axis.plot(between, fitted["local_slopes"], label=f"{label}: {slope(fitted)}", **look)
-        fitted = parts[variable]
-        axis.axvspan(*fitted["window"], color="0.94", zorder=0)
-        axis.fill_between(fitted["window"], fitted["low"], fitted["high"], color="#0072B2", alpha=0.15, lw=0)
+        if (fitted := parts[variable])["value"] is not None:
+            axis.axvspan(*fitted["window"], color="0.94", zorder=0)
+            axis.fill_between(fitted["window"], fitted["low"], fitted["high"], color="#0072B2", alpha=0.15, lw=0)
         _claimed(axis, claim, variable)
         what = "$N$" if variable == "N" else "$S + 1$"
         axis.set(xscale="log", xlabel=what, ylabel=f"local slope in {what}", title=title)

@@ -12,7 +12,8 @@ _PANELS = {
     "encoder-training-error": ("lambda_e", r"\lambda_e", r"encoder's smoothing $\lambda_e$", "mean squared error"),
     "decode-cost": ("|F|", "|F|", "received workers $|F|$", "numbers in the decoder"),
 }
-_NAMES = {f"q=N^({power})": f"$q=N^{{{power}}}$" for power in ("1/4", "1/2", "3/4")} | {"chebyshev": "Chebyshev"}
+_NAMES = {f"q=N^({power})": f"$q=N^{{{power}}}$" for power in ("1/4", "1/2", "3/4")}
+_NAMES |= {"q=1": "$q=1$", "chebyshev": "Chebyshev"}
 
 CAPTION = (
     "Exact numbers, with fitted slopes, beside claimed ones (dotted): the worst error against the share of corrupted "

@@ -153,8 +153,6 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMA
     -------
     list of Path
     """
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # laid out once for all formats
     paths = [folder / f"{name}.{suffix}" for suffix in formats]
     for path in paths:
         undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})

@@ -11,6 +11,7 @@ from letcc.rates import Verdict
 from theory.certification import certify_claims, claim_row
 from theory.claims import BY_ID, CLAIMS
 from theory.evidence import Scope, WorstBlocks
+from theory.evidence.recovery import best_linear_mse
 from theory.report import exit_status
 from theory.store import read_rows
 
@@ -65,6 +66,30 @@ class TestCertifyClaims:
         with pytest.raises(InvalidInput, match=rf"need about {needed:.3g} GiB with {jobs} jobs".replace("+", r"\+")):
             certify_claims((BY_ID["letcc-noisy-optimal"],), Scope(max_n=2**40), jobs)
         assert capsys.readouterr().err == ""
+
+
+class TestOptimum:
+    """Beside every error of the sweep in N, where all answer."""
+
+    @staticmethod
+    def examined(claim, **where):
+        about = BY_ID[claim]
+        cell = next(c for c in about.evidence.cells(about, Scope()) if where.items() <= vars(c).items())
+        return about.evidence.examine(about, cell)
+
+    def test_without_noise(self):
+        letcc, bacc = (self.examined(claim, sweep="N", num_workers=64) for claim in ("letcc-noiseless", "bacc-rate"))
+        assert letcc["error"] / letcc["optimum"] == pytest.approx(1, rel=1e-12)
+        assert bacc["error"] / bacc["optimum"] == pytest.approx(4.1596e-5 / 1.2343e-6, rel=1e-4)  # over balls alike
+
+    @pytest.mark.parametrize("claim", ["letcc-noisy", "letcc-noisy-optimal"])
+    def test_with_noise_it_is_that_of_kriging(self, claim):
+        points = BY_ID[claim].scheme(8, 64)
+        expected = best_linear_mse(points.worker_points, points.data_points, BY_ID[claim].noise_std).max()
+        assert self.examined(claim, sweep="N", num_workers=64)["optimum"] == pytest.approx(expected, rel=1e-6)
+
+    def test_is_not_said_where_workers_are_lost(self):
+        assert "optimum" not in self.examined("letcc-noiseless", sweep="S=3")
 
 
 class TestExitStatus:
