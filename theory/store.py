@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from letcc.exceptions import InvalidInput
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _PACKAGES = ("letcc", "numpy", "scipy", "torch")
 
 
