@@ -5,8 +5,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from figures import table_1
 from figures.inline import Drawing, inline
 from figures.notation import notation
 from figures.registry import FIGURES
@@ -61,6 +63,7 @@ def write_report(folder: Path) -> Path:
         claims=[_claim(row, drawings) for row in rows],
         tally={"expected": expected, "judged": judged, "refuted": refuted, "controls": sum(r["control"] for r in rows)},
         table_1=_table_1(results),
+        table_1_caption=table_1.CAPTION,
         figures=FIGURES,
         drawings=drawings,
         missing=missing,
@@ -118,9 +121,9 @@ def _power(variable: str, exponent: Fraction) -> str:
     return base if exponent == 1 else f"{base}^({exponent})"
 
 
-def _table_1(results: Results) -> list[dict[str, Any]] | str:
-    """Rows of Table 1, or how to get them."""
+def _table_1(results: Results) -> pd.DataFrame | str:
+    """Table 1, or how to get it."""
     try:
-        return results.rows("table1")
+        return table_1.rows(results)
     except MissingResult as error:
         return str(error)

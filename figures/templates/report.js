@@ -6,10 +6,12 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
-    const key = (row) => row.cells[column].dataset.key ?? row.cells[column].textContent.trim();
-    const compare = head.dataset.kind === "number"
-      ? (a, b) => a - b
-      : (a, b) => a.localeCompare(b, "en", { numeric: true });
+    const key = (row) => {
+      const text = row.cells[column].dataset.key ?? row.cells[column].textContent.trim();
+      return text === "–" ? "" : text.replace("−", "-");
+    };
+    const numeric = [...body.rows].every((row) => key(row) === "" || !Number.isNaN(parseFloat(key(row))));
+    const compare = numeric ? (a, b) => parseFloat(a) - parseFloat(b) : (a, b) => a.localeCompare(b, "en");
     button.addEventListener("click", () => {
       const descending = head.getAttribute("aria-sort") === "ascending";
       heads.forEach((each) => each.removeAttribute("aria-sort"));
