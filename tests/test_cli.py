@@ -353,3 +353,24 @@ class TestAsAProgram:
         assert shown.out == ""
         assert "━" not in shown.err
         assert shown.err.splitlines()[-1] == "going: 20/20"
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_quick_is_recorded(quick):
+    words = ["theory", "--claim", "bacc-sup", "--json", "--jobs", 1, "--max-n", 1024, *(["--quick"] if quick else [])]
+    (row,) = json.loads(run(*words).stdout)
+    assert row["provenance"]["spec"]["quick"] is quick
+    assert row["provenance"]["spec"]["max_n"] == 1024
+
+
+def test_quick_measures_fewer_cells_and_sets():
+    from convergence.measurement import QUICK_SCOPE, QUICK_SETS, RANDOM_SETS, SCOPE, _cells
+    from theory.claims import CLAIMS
+    from theory.evidence import WorstBlocks
+
+    claims = [claim for claim in CLAIMS if isinstance(claim.evidence, WorstBlocks)]
+    whole, quick = (_cells(claims, 0, scope) for scope in (SCOPE, QUICK_SCOPE))
+    assert {cell.sets for cell in whole} == {RANDOM_SETS}
+    assert {cell.sets for cell in quick} == {QUICK_SETS}
+    assert max(cell.num_workers for cell in quick) == 512
+    assert {(c.setup, c.sweep) for c in quick} < {(c.setup, c.sweep) for c in whole}
