@@ -1,6 +1,6 @@
 """Measure the claims: ``python -m convergence``; the main job: ``python -m convergence verify``."""
 
-import letcc.cli.interrupt  # noqa: F401  # first, for its effect
+import theory.interrupt  # noqa: F401  # first, for its effect
 
 # isort: split
 

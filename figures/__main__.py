@@ -1,6 +1,6 @@
 """Draw every figure from the results: ``python -m figures``."""
 
-import letcc.cli.interrupt  # noqa: F401  # first, for its effect
+import theory.interrupt  # noqa: F401  # first, for its effect
 
 # isort: split
 

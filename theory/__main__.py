@@ -1,6 +1,6 @@
 """Certify the claims: ``python -m theory``."""
 
-import letcc.cli.interrupt  # noqa: F401  # first, for its effect
+import theory.interrupt  # noqa: F401  # first, for its effect
 
 # isort: split
 

@@ -1,0 +1,376 @@
+"""The script letcc, and what all programs have in common: help, exit codes, and a line for a user's mistake."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import convergence.__main__
+import figures.__main__
+import letcc
+import letcc.cli.commands
+import theory.__main__
+from letcc import CodedScheme
+from letcc.latency import Bimodal, Trace
+from letcc.stragglers import ConsecutiveBlock
+from theory.cells import run_cells
+
+CHECKOUT = Path(__file__).parents[1]
+PROGRAMS = {
+    "letcc": letcc.cli.commands.app,
+    "theory": theory.__main__.app,
+    "convergence": convergence.__main__.app,
+    "figures": figures.__main__.app,
+}
+COMMANDS = [
+    ("letcc", "schemes"),
+    ("letcc", "certify"),
+    ("letcc", "plan"),
+    *((name,) for name in PROGRAMS),
+    *(("convergence", command.name) for command in convergence.__main__.app.registered_commands),
+]
+SCRIPT = "import sys; sys.argv[0] = 'letcc'; from letcc.cli import main; main()"
+
+
+def run(program, *words):
+    return CliRunner().invoke(PROGRAMS[program], [*map(str, words)])
+
+
+def answer(*words):
+    finished = run("letcc", *words, "--json")
+    assert finished.exit_code == 0, finished.stderr
+    return json.loads(finished.stdout)
+
+
+class TestHelp:
+    @pytest.mark.parametrize("words", COMMANDS, ids="-".join)
+    def test_fits_a_screen_with_an_example_and_the_exit_codes(self, words):
+        finished = CliRunner(env={"COLUMNS": "80"}).invoke(PROGRAMS[words[0]], [*words[1:], "--help"])
+        lines = finished.stdout.splitlines()
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= 80
+        text = " ".join(finished.stdout.split())
+        assert "For example: " in text
+        assert "Exits with 0" in text
+        assert "2 for bad usage" in text or "2 where" in text
+        assert "--debug" in text
+
+    def test_the_same_names_everywhere(self):
+        shared = {"--seed", "--jobs", "--executor", "--quick", "--out", "--json"}
+        for words in (("theory",), ("convergence",), ("convergence", "verify"), ("convergence", "table1")):
+            text = run(*words, "--help").stdout
+            assert {name for name in shared if name not in text} == set()
+
+
+class TestSchemes:
+    def test_says_what_there_is(self):
+        rows = {(row["kind"], row["name"]): row for row in answer("schemes", "-K", 8, "--degree", 3)}
+        assert rows["scheme", "lagrange"]["min_received"] == 7 * 3 + 1
+        assert rows["scheme", "letcc"]["min_received"] == 1
+        assert rows["smoother", "BerrutRational"]["description"].startswith("Berrut's rational interpolant")
+        assert rows["latency", "pareto"]["parameters"] == "shift, tail"
+        table = " ".join(run("letcc", "schemes").stdout.split())
+        assert "ConsecutiveBlock" in table
+        assert "K = 20" in table
+
+
+class TestCertify:
+    @pytest.mark.parametrize(
+        ("words", "scheme", "options"),
+        [
+            ([], CodedScheme.letcc(20, 100), {}),
+            (["--noise-std", 0.1, "--smoothing", "1e-5"], CodedScheme.letcc(20, 100, decoder_smoothing=1e-5), {}),
+            (["--scheme", "bacc", "-K", 7, "-N", 64], CodedScheme.bacc(7, 64), {}),
+            (["--scheme", "lagrange", "--degree", 2, "-K", 4, "-N", 9], CodedScheme.lagrange(4, 9, degree=2), {}),
+            (["--points", "equispaced", "-N", 50], CodedScheme.letcc(20, 50, points="equispaced"), {}),
+            (["--scheme", "recommended", "--ball", "full"], CodedScheme.recommended(20, 100), {"ball": "full"}),
+        ],
+        ids=["letcc", "noise", "bacc", "lagrange", "equispaced", "recommended"],
+    )
+    def test_numbers_are_those_of_the_library(self, words, scheme, options):
+        options |= {"noise_std": 0.1} if "--noise-std" in words else {}
+        found = answer("certify", *words)
+        expected = letcc.certify(scheme.fit(np.arange(scheme.num_data)), **options)
+        assert found["worst_pointwise_mse"] == expected.worst_pointwise_mse
+        assert found["worst_average_mse"] == expected.worst_average_mse
+        assert found["squared_bias"] == expected.squared_bias.tolist()
+        assert found["noise_gain"] == expected.noise_gain.tolist()
+        assert found["received"] == list(range(scheme.num_workers))
+
+    def test_received(self):
+        found = answer("certify", "-K", 4, "-N", 20, "--received", "0,3,5-9,19")
+        received = [0, 3, 5, 6, 7, 8, 9, 19]
+        scheme = CodedScheme.letcc(4, 20)
+        assert found["received"] == received
+        assert found["worst_pointwise_mse"] == letcc.certify(scheme, received).worst_pointwise_mse
+        assert found["lebesgue_constant"] == letcc.metrics.lebesgue_constant(scheme.decoding_matrix(received))
+
+    def test_the_worst_block(self):
+        found = answer("certify", "-K", 4, "-N", 20, "-S", 5)
+        scheme = CodedScheme.letcc(4, 20)
+        every = [letcc.certify(scheme, f).worst_pointwise_mse for f in ConsecutiveBlock(5).all(20)]
+        assert found["worst_pointwise_mse"] == pytest.approx(max(every), rel=1e-12)
+        assert found["least_possible_squared_bias"] == pytest.approx(max(every), rel=1e-9)  # a spline is optimal
+        printed = run("letcc", "certify", "-K", 4, "-N", 20, "-S", 5).stdout
+        assert f"{found['worst_pointwise_mse']:.4g}" in printed
+        assert "15 of 20, without [" in printed
+
+    def test_a_scheme_of_one_s_own_whose_workers_are_in_any_order(self, tmp_path, monkeypatch):
+        (tmp_path / "shuffled.py").write_text(
+            "import letcc, numpy as np\n"
+            "def make(k, n):\n"
+            "    print('noise')\n"
+            "    s = letcc.CodedScheme.letcc(k, n)\n"
+            "    order = np.random.default_rng(0).permutation(n)\n"
+            "    return letcc.CodedScheme(s.encoder, s.decoder, s.data_points, s.worker_points[order])\n"
+        )
+        monkeypatch.chdir(tmp_path)
+        mine = answer("certify", "--scheme", "shuffled:make", "-K", 4, "-N", 20, "-S", 5)
+        ours = answer("certify", "-K", 4, "-N", 20, "-S", 5)
+        assert mine["worst_pointwise_mse"] == pytest.approx(ours["worst_pointwise_mse"], rel=1e-9)
+
+    def test_rates(self, monkeypatch):
+        small = {"workers": (16, 32, 64, 128), "stragglers": (1, 3, 5), "straggler_workers": 64}
+        expected = letcc.certify_rates(CodedScheme.letcc, **small)
+        monkeypatch.setattr(letcc, "certify_rates", lambda make: expected)
+        rates = answer("certify", "--rates")["rates"]
+        assert rates["N"]["value"] == expected.exponent_n.value
+        assert rates["ratio"] == expected.ratio
+        assert "exponent in N: -3" in run("letcc", "certify", "--rates").stdout
+
+
+class TestPlan:
+    MODEL = "bimodal:fast=1,slow=10,probability=0.1,jitter=0.1"
+
+    def test_is_that_of_the_library(self):
+        words = (
+            "numpy:sin",
+            "-K",
+            8,
+            "-N",
+            30,
+            "--deadline",
+            3,
+            "--target",
+            1e-2,
+            "--latency",
+            self.MODEL,
+            "--seed",
+            1,
+        )
+        expected = letcc.plan(np.sin, np.linspace(-1, 1, 8), 30, Bimodal(1, 10, 0.1, 0.1), 3.0, 1e-2, seed=1)
+        found = answer("plan", *words)
+        names = ("num_data", "wait_for", "stragglers", "deadline", "error", "elapsed")
+        assert {name: found[name] for name in names} == {name: getattr(expected, name) for name in names}
+        assert found["scheme"] == expected.name
+        assert str(expected.wait_for) in run("letcc", "plan", *words).stdout
+
+    def test_a_trace_and_inputs_from_files(self, tmp_path):
+        times, x = np.random.default_rng(0).uniform(1, 2, (50, 30)), np.linspace(0, 1, 6)[:, None]
+        np.savetxt(tmp_path / "trace.txt", times)
+        np.save(tmp_path / "x.npy", x)
+        found = answer(
+            *("plan", "numpy:sin", "-N", 30, "--deadline", 3, "--target", 1e-2),
+            *("--trace", tmp_path / "trace.txt", "--inputs", tmp_path / "x.npy"),
+        )
+        expected = letcc.plan(np.sin, x, 30, Trace(np.loadtxt(tmp_path / "trace.txt")), 3.0, 1e-2)
+        assert (found["wait_for"], found["error"]) == (expected.wait_for, expected.error)
+
+    def test_no_plan(self):
+        finished = run("letcc", "plan", "numpy:sin", "--deadline", 0.5, "--target", 0.1, "--latency", self.MODEL)
+        assert finished.exit_code == 1
+        assert finished.stderr.startswith("No plan: no scheme stays below 0.1")
+
+
+PLAN = ("plan", "numpy:sin", "--deadline", 3, "--target", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["certify", "--smoothing", "gcv"], "decoding is not linear"),
+        (["certify", "--smoothing", "much"], "smoothing must be a number or one of gcv, loo, not 'much'"),
+        (["certify", "--scheme", "lagrang"], "did you mean lagrange?"),
+        (["certify", "--scheme", "lagrange"], "lagrange needs --degree"),
+        (["certify", "--scheme", "bacc", "--smoothing", "0.1"], "--smoothing is no option of bacc"),
+        (["certify", "--scheme", "numpy:sin", "--degree", 1], "no options of numpy:sin"),
+        (["certify", "--scheme", "numpy:hypot"], "it must make a letcc.CodedScheme"),
+        (["certify", "--scheme", "recommended"], "is infinite: use --ball full"),
+        (["certify", "--ball", "half"], 'ball must be "seminorm" or "full"'),
+        (["certify", "--points", "chebishev"], "did you mean chebyshev"),
+        (["certify", "--noise-std", -1], "noise_std is -1.0"),
+        (["certify", "-S", 100], "100 stragglers leave none of 100 workers"),
+        (["certify", "-S", 1, "--received", "3"], "give one of them"),
+        (["certify", "--received", "0-10000000000"], "the workers are numbered from 0 to 99"),
+        (["certify", "--received", "0,,2"], "give numbers and spans of them"),
+        (["certify", "--received", "5-3"], "received is empty"),
+        (["certify", "-K", 0], "-K"),
+        (["certfy"], "certify"),
+        ([*PLAN], "either --latency or --trace"),
+        ([*PLAN, "--latency", "parreto:shift=1"], "did you mean pareto"),
+        ([*PLAN, "--latency", "pareto:shift=1"], "give it as pareto:shift=...,tail=..."),
+        ([*PLAN, "--latency", "pareto:shift=1,tail=a"], "give it as pareto:shift=...,tail=..."),
+        ([*PLAN, "--latency", "pareto:shift=-1,tail=1"], "shift is -1.0"),
+        ([*PLAN, "--trace", "nowhere.txt"], "nowhere.txt cannot be read"),
+        ([*PLAN, "--latency", "pareto:shift=1,tail=2", "--inputs", __file__], "cannot be read as .npy"),
+        ([*PLAN, "--latency", "pareto:shift=1,tail=2", "--confidence", 2], "confidence is 2.0"),
+        (["plan", "numpy", *PLAN[2:], "--latency", "pareto:shift=1,tail=2"], "give package.module:function"),
+    ],
+    ids=lambda value: "-".join(map(str, value))[:60] if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_line(words, message):
+    finished = run("letcc", *words)
+    assert finished.exit_code == 2
+    assert finished.stdout == ""
+    assert message in " ".join(finished.stderr.split())
+    assert isinstance(finished.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["theory", "--claim", "letcc-noisles"], "did you mean letcc-noiseless"),
+        (["theory", "--max-n", "256"], "max_n is 256"),
+        (["theory", "--executor", "thread"], "it must be processes, threads, or dask://ADDRESS"),
+        (["theory", "--executor", "notdask:x"], "it must be processes, threads, or dask://ADDRESS"),
+        (["theory", "--out", f"{__file__}/results"], "nothing can be written to"),
+        (["theory", "--quick", "--out", f"{__file__}/results"], "nothing can be written to"),
+        (["convergence", "--out", f"{__file__}/results"], "nothing can be written to"),
+        (["convergence", "stability", "--scheme", "splines"], "did you mean spline"),
+        (["convergence", "stability", "--out", f"{__file__}/results"], "nothing can be written to"),
+        (["convergence", "latency", "--task", "smoth"], "did you mean smooth?"),
+        (["convergence", "table1", "--network", "lenet"], "did you mean lenet5"),
+        (["convergence", "table1", "--dataset", "cifar"], "did you mean cifar10?"),
+        (["convergence", "table1", "--study", "straglers"], "did you mean stragglers"),
+        (["convergence", "table1", "--out", f"{__file__}/results"], "nothing can be written to"),
+        (["convergence", "train", "lenet"], "did you mean lenet5"),
+        (["convergence", "--seed", "1", "verify"], "--seed must follow verify"),
+        (["figures", "--only", "extremal"], "did you mean extremal-function"),
+        (["figures", "--format", "bmp"], "there is no format 'bmp'"),
+    ],
+    ids=lambda value: "-".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_a_mistake_in_a_checkout_is_one_line(words, message):
+    finished = run(*words)
+    assert finished.exit_code == 2
+    assert finished.stdout == ""
+    assert message in " ".join(finished.stderr.split())
+
+
+@pytest.mark.parametrize(("name", "content"), [("verdicts.json", "[{"), ("verdicts.json", "3"), ("a", "")])
+def test_damaged_results_are_named(tmp_path, name, content):
+    if name == "a":
+        (tmp_path / "extremal.parquet").write_bytes(b"PAR1 and no more")
+        only, damaged = "extremal-function", "extremal.parquet"
+    else:
+        (tmp_path / name).write_text(content)
+        only, damaged = "error-against-workers", name
+    finished = run("figures", "--only", only, "--out", tmp_path)
+    assert finished.exit_code == 2
+    assert f"{tmp_path / damaged} is damaged" in finished.stderr
+
+
+def test_debug_shows_where():
+    finished = run("letcc", "certify", "--scheme", "lagrange", "--debug")
+    assert finished.exit_code == 2
+    assert "Traceback" in finished.stderr
+    assert "commands.py" in finished.stderr
+
+
+def test_a_bug_is_not_hidden(monkeypatch):
+    def broken(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(letcc, "certify", broken)
+    assert isinstance(run("letcc", "certify").exception, ZeroDivisionError)
+
+
+def test_ctrl_c(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(letcc, "certify", interrupted)
+    finished = run("letcc", "certify")
+    assert (finished.exit_code, finished.stderr) == (130, "Interrupted\n")
+
+
+def started(code, *words):
+    return subprocess.run([sys.executable, "-c", code, *words], cwd=CHECKOUT, capture_output=True, text=True)
+
+
+class TestAsAProgram:
+    def test_without_the_extra(self):
+        for name in ("typer", "rich"):
+            finished = started(f"import sys; sys.modules['{name}'] = None\n{SCRIPT}", "certify")
+            assert (finished.returncode, finished.stdout) == (2, "")
+            assert finished.stderr.splitlines() == [
+                'letcc: the command line needs typer and rich: pip install "letcc[cli]"'
+            ]
+
+    def test_prints_the_certificate(self):
+        finished = started(SCRIPT, "certify", "-K", "4", "-N", "20", "--json")
+        expected = letcc.certify(CodedScheme.letcc(4, 20)).worst_pointwise_mse
+        assert json.loads(finished.stdout)["worst_pointwise_mse"] == expected
+        assert finished.stderr == ""
+
+    def test_ctrl_c_while_it_imports(self):
+        code = "import signal, sys\nimport theory.interrupt\nsignal.raise_signal(signal.SIGINT)"
+        finished = started(code)
+        assert (finished.returncode, finished.stderr) == (130, "Interrupted\n")
+
+    def test_a_reader_who_leaves(self):
+        """As with | head."""
+        read, write = os.pipe()
+        os.close(read)
+        words = [sys.executable, "-c", SCRIPT, "schemes"]
+        finished = subprocess.run(words, cwd=CHECKOUT, stdout=write, stderr=subprocess.PIPE, text=True)
+        os.close(write)
+        assert finished.stderr == ""
+
+    def test_a_bar_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        code = "import math; from theory.cells import run_cells; run_cells(math.factorial, list(range(20)), 1, 'going')"
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "80"}
+        finished = subprocess.run(
+            [sys.executable, "-c", code], cwd=CHECKOUT, stderr=theirs, stdout=subprocess.PIPE, env=environment
+        )
+        os.close(theirs)
+        shown = os.read(ours, 1 << 16).decode()
+        os.close(ours)
+        assert finished.stdout == b""
+        assert "━" in shown
+        assert "20/20" in shown
+
+    def test_lines_on_a_pipe(self, capsys):
+        run_cells(abs, list(range(20)), 1, "going")
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert "━" not in shown.err
+        assert shown.err.splitlines()[-1] == "going: 20/20"
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_quick_is_recorded(quick):
+    words = ["theory", "--claim", "bacc-sup", "--json", "--jobs", 1, "--max-n", 1024, *(["--quick"] if quick else [])]
+    (row,) = json.loads(run(*words).stdout)
+    assert row["provenance"]["spec"]["quick"] is quick
+    assert row["provenance"]["spec"]["max_n"] == 1024
+
+
+def test_quick_measures_fewer_cells_and_sets():
+    from convergence.measurement import QUICK_SCOPE, QUICK_SETS, RANDOM_SETS, SCOPE, _cells
+    from theory.claims import CLAIMS
+    from theory.evidence import WorstBlocks
+
+    claims = [claim for claim in CLAIMS if isinstance(claim.evidence, WorstBlocks)]
+    whole, quick = (_cells(claims, 0, scope) for scope in (SCOPE, QUICK_SCOPE))
+    assert {cell.sets for cell in whole} == {RANDOM_SETS}
+    assert {cell.sets for cell in quick} == {QUICK_SETS}
+    assert max(cell.num_workers for cell in quick) == 512
+    assert {(c.setup, c.sweep) for c in quick} < {(c.setup, c.sweep) for c in whole}
