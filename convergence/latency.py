@@ -32,7 +32,7 @@ from theory.cells import run_cells
 from theory.store import check_folder, provenance, write_table
 
 WORKERS, DATA, DEGREE = 100, 20, 2
-ROUNDS = 100_000
+ROUNDS, QUICK_ROUNDS = 100_000, 2000
 SETS = 200  # rounds of which the quality is looked at
 DRAWS = 20  # of images
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
@@ -85,6 +85,7 @@ class Cell:
     seed: int
     data_root: Path | None = None
     identity: str = ""
+    rounds: int = ROUNDS
 
 
 def measure(cell: Cell) -> list[dict[str, Any]]:
@@ -106,7 +107,7 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     deadlines = np.quantile(model.sample(1000, WORKERS, seed), DEADLINES)
     quality = None if cell.scheme in BASELINES else _Quality(cell)
     waits = [DATA] if quality is None else sorted({quality.least, *(wait for wait in WAITS if wait >= quality.least)})
-    parts = list(batches(model, ROUNDS, WORKERS, seed))
+    parts = list(batches(model, cell.rounds, WORKERS, seed))
     elapsed = np.concatenate([_finished(cell.scheme, times, waits) for times in parts])
     some = parts[0][:SETS]
     rows = []
@@ -224,7 +225,9 @@ def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any, s
     return compute, images, f"{metadata}, {images.checksum()}"
 
 
-def measure_latency(tasks: tuple[str, ...], data_root: Path | None, seed: int, jobs: int, out: Path) -> pd.DataFrame:
+def measure_latency(
+    tasks: tuple[str, ...], data_root: Path | None, seed: int, jobs: int, out: Path, rounds: int = ROUNDS
+) -> pd.DataFrame:
     """Measure every way to compute under every model, and write latency.parquet.
 
     Parameters
@@ -236,6 +239,8 @@ def measure_latency(tasks: tuple[str, ...], data_root: Path | None, seed: int, j
     seed, jobs : int
     out : Path
         Folder of the results.
+    rounds : int
+        To simulate.
 
     Returns
     -------
@@ -247,14 +252,16 @@ def measure_latency(tasks: tuple[str, ...], data_root: Path | None, seed: int, j
         identities["LeNet5"] = _lenet5(data_root)[2]  # trained once, and not by every process
     check_folder(out)
     cells = [
-        Cell(latency, task, scheme, seed, data_root, identities[task])
+        Cell(latency, task, scheme, seed, data_root, identities[task], rounds)
         for latency in MODELS
         for task in tasks
         for scheme in (*SCHEMES, *BASELINES)
     ]
     table = pd.DataFrame([row for rows in run_cells(measure, cells, jobs, "simulating") for row in rows])
-    spec = {"program": "latency", "rounds": ROUNDS, "sets": SETS, "models": {k: str(v) for k, v in MODELS.items()}}
-    write_table(out / "latency.parquet", table, provenance(spec | {"tasks": list(tasks)}, seed))
+    spec: dict[str, Any] = {"program": "latency", "rounds": rounds, "quick": rounds < ROUNDS, "sets": SETS}
+    spec |= {"models": {name: str(model) for name, model in MODELS.items()}, "tasks": list(tasks)}
+    table.attrs["provenance"] = provenance(spec, seed)
+    write_table(out / "latency.parquet", table, table.attrs["provenance"])
     return table
 
 

@@ -22,10 +22,10 @@ from theory.store import provenance, write_table
 
 YARDSTICK = "edge"  # smoother functions converge faster than any claim, so that they verify none
 LOST = "N, S = 3"  # a sweep of the zoo alone: N is doubled while some are lost, a block or at random
-RANDOM_SETS = 200
+RANDOM_SETS, QUICK_SETS = 200, 20
 NOISE_DRAWS = 4800  # for one received set, divisible by every number of outputs; shared out where there are hundreds
 SHARE = 25
-SCOPE = Scope(max_n=2048)
+SCOPE, QUICK_SCOPE = Scope(max_n=2048), Scope(max_n=512, quick=True)
 MOST_WORKERS = 1024  # where some are lost, each block is decoded from
 DEGREE = 2  # for which Lagrange is built: it meets the polynomial maps of this degree only
 SETUP = ["scheme", "smoothing", "noise"]
@@ -75,6 +75,7 @@ class Cell:
     num_data: int
     stragglers: int
     seed: int
+    sets: int = RANDOM_SETS
 
     @property
     def setup(self) -> Setup:
@@ -134,7 +135,7 @@ def _received_sets(cell: Cell, rng: np.random.Generator) -> Iterable[IndexArray]
     if cell.model == "consecutive":
         return ConsecutiveBlock(cell.stragglers).all(cell.num_workers)
     model = AtMost(cell.stragglers)
-    return (model.sample(cell.num_workers, rng) for _ in range(RANDOM_SETS))
+    return (model.sample(cell.num_workers, rng) for _ in range(cell.sets))
 
 
 def _squared(off: Array, noise: Array) -> tuple[Array, Array]:
@@ -167,15 +168,15 @@ def _mean_over_sets(errors: Array, deviations: Array) -> tuple[float, float]:
     return float(mean[k]), float(np.hypot(of_sets, deviations[:, k].mean()))
 
 
-def _cells(claims: list[Claim], seed: int) -> list[Cell]:
-    cells = []
+def _cells(claims: list[Claim], seed: int, scope: Scope = SCOPE) -> list[Cell]:
+    cells, sets = [], QUICK_SETS if scope.quick else RANDOM_SETS
     for setup in SETUPS:
         sweeps: dict[str, list[tuple[int, int, int]]] = {}
         # what a claim is judged on takes the place of what is measured for everyone
-        for points in (_standard(setup), *(_claimed(claim) for claim in claims if setup_of(claim) == setup)):
+        for points in (_standard(setup, scope), *(_claimed(c, scope) for c in claims if setup_of(c) == setup)):
             sweeps |= points
         cells += [
-            Cell(*setup, model, sweep, *sizes, seed)
+            Cell(*setup, model, sweep, *sizes, seed, sets)
             for sweep, points in sweeps.items()
             for sizes in points
             for model in ("consecutive", "random")
@@ -184,21 +185,21 @@ def _cells(claims: list[Claim], seed: int) -> list[Cell]:
     return cells
 
 
-def _standard(setup: Setup) -> dict[str, list[tuple[int, int, int]]]:
+def _standard(setup: Setup, scope: Scope) -> dict[str, list[tuple[int, int, int]]]:
     """(N, K, S) by sweep of any setup: Lagrange, exact or not at all, has nothing to show as S grows."""
     reference = BY_ID["letcc-noiseless"]
-    found = _claimed(reference)
-    if setup[0] == "lagrange":
+    found = _claimed(reference, scope)
+    if setup[0] == "lagrange" or scope.quick:  # which leaves the rest to the claims
         return {"N": found["N"]}
     lost = [(n, k, 3) for n, k, _ in found["N"] if 2 * n <= MOST_WORKERS]
     return {"N": found["N"], LOST: lost, "S": found["S"]}
 
 
-def _claimed(claim: Claim) -> dict[str, list[tuple[int, int, int]]]:
+def _claimed(claim: Claim, scope: Scope) -> dict[str, list[tuple[int, int, int]]]:
     assert claim.evidence is not None
     sweeps: dict[str, list[tuple[int, int, int]]] = {}
     if not claim.shares:
-        for point in claim.evidence.cells(claim, SCOPE):
+        for point in claim.evidence.cells(claim, scope):
             measured = point.sweep in ("N", "S", *CURVES) and (
                 not point.stragglers or point.num_workers <= MOST_WORKERS
             )
@@ -207,7 +208,7 @@ def _claimed(claim: Claim) -> dict[str, list[tuple[int, int, int]]]:
     return sweeps
 
 
-def measure_rates(seed: int, jobs: int, out: Path) -> tuple[list[dict[str, Any]], pd.DataFrame]:
+def measure_rates(seed: int, jobs: int, out: Path, *, quick: bool = False) -> tuple[list[dict[str, Any]], pd.DataFrame]:
     """Measure the zoo, and write measured.parquet (errors) and slopes.parquet (exponents).
 
     Parameters
@@ -217,6 +218,8 @@ def measure_rates(seed: int, jobs: int, out: Path) -> tuple[list[dict[str, Any]]
         Worker processes.
     out : Path
         Folder of the results.
+    quick : bool
+        On a smaller grid, with fewer received sets.
 
     Returns
     -------
@@ -226,9 +229,10 @@ def measure_rates(seed: int, jobs: int, out: Path) -> tuple[list[dict[str, Any]]
     slopes : DataFrame
     """
     claims = [claim for claim in CLAIMS if isinstance(claim.evidence, WorstBlocks)]
-    cells = run_cells(measure, _cells(claims, seed), jobs, "measuring")
-    table = pd.DataFrame([row for rows in cells for row in rows])
-    origin = provenance({"program": "convergence", "draws": NOISE_DRAWS, "sets": RANDOM_SETS}, seed)
+    cells = _cells(claims, seed, QUICK_SCOPE if quick else SCOPE)
+    table = pd.DataFrame([row for rows in run_cells(measure, cells, jobs, "measuring") for row in rows])
+    spec = {"program": "convergence", "draws": NOISE_DRAWS, "sets": cells[0].sets, "quick": quick}
+    origin = provenance(spec, seed)
     slopes = _slopes(table)
     write_table(out / "measured.parquet", table, origin)
     write_table(out / "slopes.parquet", slopes, origin)

@@ -73,7 +73,9 @@ _RUNS = {
 }
 
 
-def run_studies(subjects: Sequence[Subject], names: Sequence[str], trials: int, jobs: int, out: Path) -> pd.DataFrame:
+def run_studies(
+    subjects: Sequence[Subject], names: Sequence[str], trials: int, jobs: int, out: Path, *, quick: bool = False
+) -> pd.DataFrame:
     """Run studies, and write studies.parquet and coded_inputs.parquet.
 
     Parameters
@@ -86,6 +88,8 @@ def run_studies(subjects: Sequence[Subject], names: Sequence[str], trials: int, 
         Worker processes.
     out : Path
         Folder of the results.
+    quick : bool
+        For the record: that so few trials were asked for.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def run_studies(subjects: Sequence[Subject], names: Sequence[str], trials: int, 
             labels = {"network": subject.network, "dataset": subject.dataset, "study": name}
             parts.append(summary.assign(**labels))
     table = pd.concat(parts, ignore_index=True)
-    origin = provenance({"program": "studies", "trials": trials}, subjects[0].seed)
+    origin = provenance({"program": "studies", "trials": trials, "quick": quick}, subjects[0].seed)
     write_table(out / "studies.parquet", table, origin)
     write_table(out / "coded_inputs.parquet", _coded_inputs(subjects), origin)
     return table

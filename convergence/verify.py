@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ from convergence.measurement import measure_rates
 from convergence.networks.campaign import Subject
 from convergence.networks.images import load_images
 from convergence.polynomials import measure_polynomials
-from convergence.table1 import TRIALS, judge, measure_table
+from convergence.table1 import QUICK_TRIALS, TRIALS, judge, measure_table
 from convergence.tables import print_polynomials, print_zoo
 from letcc.rates import Verdict
 from theory.certification import certify_all, claim_row
 from theory.claims import BY_ID, CLAIMS, Claim
-from theory.evidence import Scope
-from theory.report import console, exit_status, print_verdicts
-from theory.store import provenance, write_rows
+from theory.evidence import QUICK, Scope
+from theory.options import console
+from theory.report import exit_status, print_verdicts
+from theory.store import check_folder, provenance, write_rows
 
 
 def dataset_of(data_root: Path | None) -> str:
@@ -58,7 +60,14 @@ def images_used(data_root: Path | None) -> dict[str, str]:
 
 
 def measure(
-    images: dict[str, str], data_root: Path | None, seed: int, jobs: int, out: Path, output: Console
+    images: dict[str, str],
+    data_root: Path | None,
+    seed: int,
+    jobs: int,
+    out: Path,
+    output: Console,
+    *,
+    quick: bool = False,
 ) -> list[dict[str, Any]]:
     """Measure the zoo and the network, write measured.json and the tables, print them.
 
@@ -72,25 +81,29 @@ def measure(
     out : Path
         Folder of the results.
     output : rich.console.Console
+    quick : bool
+        On smaller grids, with fewer trials.
 
     Returns
     -------
     list of dict
         One row for each measured claim, in the order of the registry.
     """
-    rates, slopes = measure_rates(seed, jobs, out)
+    check_folder(out)
+    rates, slopes = measure_rates(seed, jobs, out, quick=quick)
     threshold, polynomials = measure_polynomials(seed, out)
     subject = Subject("lenet5", dataset_of(data_root), data_root, seed)
-    table = judge(measure_table([subject], TRIALS, jobs, out, output))
+    trials, workers = (QUICK_TRIALS, 1) if quick else (TRIALS, jobs)
+    table = judge(measure_table([subject], trials, workers, out, output, quick=quick))
     rows = [*rates, *measure_loss_split(seed), measure_training_error(), measure_corruption(), threshold, table]
     rows.sort(key=lambda row: list(BY_ID).index(row["claim"]))
-    write_rows(out / "measured.json", rows, provenance({"program": "convergence"} | images, seed))
+    write_rows(out / "measured.json", rows, provenance({"program": "convergence", "quick": quick} | images, seed))
     print_zoo(slopes, output)
     print_polynomials(polynomials, output)
     return rows
 
 
-def verify(data_root: Path | None, seed: int, jobs: int, out: Path) -> int:
+def verify(data_root: Path | None, seed: int, jobs: int, out: Path, *, quick: bool = False, quiet: bool = False) -> int:
     """Run the main job.
 
     Parameters
@@ -100,22 +113,27 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path) -> int:
     seed, jobs : int
     out : Path
         Folder of the results.
+    quick : bool
+        On smaller grids, with fewer trials.
+    quiet : bool
+        Print nothing on standard output.
 
     Returns
     -------
     int
         The exit status: 0 where all is as expected, 1 where not.
     """
-    output = console()
+    output = console(quiet=quiet)
     images = images_used(data_root)
-    certified = certify_all(Scope(seed=seed), jobs, out)
-    rows = join(certified, measure(images, data_root, seed, jobs, out, output))
-    write_rows(out / "verdicts.json", rows, provenance({"program": "verify"} | images, seed))
+    certified = certify_all(replace(QUICK if quick else Scope(), seed=seed), jobs, out)
+    rows = join(certified, measure(images, data_root, seed, jobs, out, output, quick=quick))
+    write_rows(out / "verdicts.json", rows, provenance({"program": "verify", "quick": quick} | images, seed))
     print_verdicts(rows, output)
-    # a program of its own, since figures only ever reads results
-    drawn = subprocess.run([sys.executable, "-m", "figures", "--out", str(out)], check=False).returncode
     output.print(f"Results are in {out.resolve()}", soft_wrap=True)
-    return exit_status(rows) or drawn
+    # a program of its own, since figures only ever reads results; the last line that it prints is the report's path
+    command = [sys.executable, "-m", "figures", "--out", str(out)]
+    drawn = subprocess.run(command, check=False, stdout=sys.stderr if quiet else None).returncode
+    return exit_status(rows, partial=quick) or drawn
 
 
 def join(certified: list[dict[str, Any]], measured: list[dict[str, Any]]) -> list[dict[str, Any]]:

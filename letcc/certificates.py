@@ -60,6 +60,21 @@ def certify(
         If an argument is out of its range.
     TooFewReceived
         If fewer than ``scheme.min_received`` workers answered.
+
+    Examples
+    --------
+    The function on which the scheme is worst is decoded exactly as badly as certified:
+
+    >>> import numpy as np, letcc
+    >>> scheme = letcc.CodedScheme.letcc(num_data=4, num_workers=30)
+    >>> received = [n for n in range(30) if n % 7]
+    >>> certificate = letcc.certify(scheme, received)
+    >>> f"{certificate.worst_pointwise_mse:.3g}"
+    '1.89e-06'
+    >>> g = certificate.extremal
+    >>> error = scheme.decode(g(scheme.worker_points)[received], received) - g(scheme.data_points)
+    >>> f"{np.abs(error).max() ** 2:.3g}"
+    '1.89e-06'
     """
     check_ball(ball)
     check_noise(noise_std)

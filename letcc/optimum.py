@@ -40,6 +40,16 @@ def optimal_squared_bias(nodes: ArrayLike, targets: ArrayLike, *, ball: Ball = "
     ------
     InvalidInput
         If there are no nodes, points are repeated, not finite or outside [-1, 1], or the ball is unknown.
+
+    Examples
+    --------
+    LeTCC without smoothing leaves nothing to gain:
+
+    >>> import letcc
+    >>> scheme = letcc.CodedScheme.letcc(num_data=4, num_workers=30)
+    >>> best = letcc.optimal_squared_bias(scheme.worker_points, scheme.data_points)
+    >>> (letcc.certify(scheme).squared_bias / best).round(9).tolist()
+    [1.0, 1.0, 1.0, 1.0]
     """
     check_ball(ball)
     known, wanted = as_points(nodes, "nodes"), as_points(targets, "targets")

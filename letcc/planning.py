@@ -107,6 +107,14 @@ def plan(
         If an argument is out of its range.
     NoPlan
         If no scheme meets the target, even for one input.
+
+    Examples
+    --------
+    >>> import numpy as np, letcc
+    >>> x, model = np.linspace(-1, 1, 16), letcc.latency.ShiftedExponential(0.01, 0.005)
+    >>> chosen = letcc.plan(np.tanh, x, num_workers=60, latency=model, deadline=0.02, target=0.01, rounds=50)
+    >>> chosen.name, chosen.num_data, chosen.wait_for, round(chosen.elapsed, 3)
+    ('letcc', 16, 18, 0.013)
     """
     for name, value in (("deadline", deadline), ("target", target)):
         if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 < value < math.inf:

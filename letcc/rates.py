@@ -112,6 +112,17 @@ def fit_exponent(
     ------
     InvalidInput
         If the shapes differ, x does not ascend from above 0, or an uncertainty is not a positive number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from letcc.rates import fit_exponent
+    >>> n = np.array([16, 32, 64, 128, 256])
+    >>> exponent = fit_exponent(n, (1 + 4 / n) / n**3)
+    >>> f"{exponent.value:.2f} from {exponent.low:.2f} to {exponent.high:.2f}"
+    '-3.05 from -3.19 to -2.91'
+    >>> exponent.judge(-3.0).value, exponent.judge(-3.5).value
+    ('attained', 'refuted')
     """
     abscissae, values = np.asarray(x, dtype=float), np.asarray(errors, dtype=float)
     if abscissae.shape != values.shape or abscissae.ndim != 1:

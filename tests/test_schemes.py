@@ -38,11 +38,11 @@ def run(*words):
 
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_function_of_a_module_in_the_current_folder(folder, monkeypatch, as_json):
-    import theory.schemes
+    import theory.__main__
     from letcc import certify_rates
 
     small = {"workers": (16, 32, 64, 128), "stragglers": (1, 3, 5, 7), "straggler_workers": 64, "straggler_num_data": 8}
-    monkeypatch.setattr(theory.schemes, "certify_rates", lambda make: certify_rates(make, **small))
+    monkeypatch.setattr(theory.__main__, "certify_rates", lambda make: certify_rates(make, **small))
     finished = run("--scheme", "a_module_of_a_user:ours", *(["--json"] if as_json else []))
     assert finished.exit_code == 0
     if as_json:
@@ -74,11 +74,11 @@ def test_what_is_no_function_of_a_module(folder, name, message):
 
 
 def test_what_a_scheme_prints_is_no_result(folder, monkeypatch):
-    import theory.schemes
+    import theory.__main__
     from letcc import certify_rates
 
     small = {"workers": (16, 32, 64), "stragglers": (1, 3, 5), "straggler_workers": 24, "straggler_num_data": 4}
-    monkeypatch.setattr(theory.schemes, "certify_rates", lambda make: certify_rates(make, **small))
+    monkeypatch.setattr(theory.__main__, "certify_rates", lambda make: certify_rates(make, **small))
     finished = run("--scheme", "a_module_of_a_user:loud", "--json")
     assert len(json.loads(finished.stdout)) == 1
     assert "working" in finished.stderr

@@ -1,36 +1,46 @@
 """Certify the claims: ``python -m theory``."""
 
-import json
+import letcc.cli.interrupt  # noqa: F401  # first, for its effect
+
+# isort: split
+
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from letcc.exceptions import InvalidInput, LetccError
+from letcc import certify_rates
+from letcc.cli.functions import function_of
+from letcc.cli.rates import print_rates, rates_row
+from letcc.exceptions import InvalidInput
 from theory.cells import sweeping
 from theory.certification import certify_all, certify_claims
-from theory.evidence import Scope
+from theory.evidence import QUICK, Scope
 from theory.explain import find_claim, print_claim
-from theory.options import EXECUTOR, JOBS, RESULTS, Jobs, Out, Seed, Where
-from theory.report import console, exit_status, print_verdicts
-from theory.schemes import certify_scheme, print_rates, rates_row
+from theory.options import EXECUTOR, JOBS, RESULTS, AsJson, Jobs, Out, Program, Quick, Seed, Where, console
+from theory.report import exit_status, print_verdicts
+from theory.store import as_json as text_of
 from theory.store import provenance
 
-_DEFAULT = Scope()
+app = Program()
 
 
+@app.command()
 def main(
-    claim: Annotated[str | None, typer.Option(help="Only this claim, explained in full; nothing is written.")] = None,
-    scheme: Annotated[
-        str | None, typer.Option(help="Instead certify your own scheme: package:function of (num_data, num_workers).")
+    claim: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only this claim, explained; nothing is written.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else there.")] = False,
-    max_n: Annotated[int, typer.Option("--max-n", min=1, help="Largest N of the grids.")] = _DEFAULT.max_n,
+    scheme: Annotated[
+        str | None, typer.Option(metavar="PACKAGE:FUNCTION", help="Your own scheme's rates instead: of K and N.")
+    ] = None,
+    max_n: Annotated[int, typer.Option("--max-n", min=1, metavar="N", help="Largest N of the grids.")] = Scope.max_n,
     full: Annotated[bool, typer.Option("--full", help="Every block of stragglers at every N.")] = False,
-    seed: Seed = _DEFAULT.seed,
+    quick: Quick = False,
+    seed: Seed = Scope.seed,
     jobs: Jobs = JOBS,
     executor: Where = EXECUTOR,
     out: Out = RESULTS,
+    as_json: AsJson = False,
 ) -> None:
     """Certify every claim exactly: write certified.json, certified.parquet and extremal.parquet, print the table.
 
@@ -39,20 +49,18 @@ def main(
     Exits with 0 when all is as expected, 1 when a verdict differs from the recorded expectation or a negative control
     is not refuted, 2 for bad usage. Up to a smaller N than the default only a contradiction counts as a difference.
     """
-    try:
-        with sweeping(executor, None if claim or scheme else out):
-            status = _run(claim, scheme, Scope(max_n, full, seed), as_json=as_json, jobs=jobs, out=out)
-    except LetccError as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(2) from error
+    scope = Scope(min(max_n, QUICK.max_n) if quick else max_n, full, seed, quick)
+    with sweeping(executor, None if claim or scheme else out):
+        status = _run(claim, scheme, scope, as_json=as_json, jobs=jobs, out=out)
     raise typer.Exit(status)
 
 
 def _run(claim: str | None, scheme: str | None, scope: Scope, *, as_json: bool, jobs: int, out: Path) -> int:
     if scheme is not None:
-        if claim is not None or scope != _DEFAULT:
+        if claim is not None or scope != Scope():
             raise InvalidInput("--scheme goes with --json only: it has a grid of its own, and is no claim")
-        report = certify_scheme(scheme)
+        with function_of(scheme) as make:
+            report = certify_rates(make)
         if as_json:
             _print_json([rates_row(scheme, report)], scope)
         else:
@@ -70,16 +78,13 @@ def _run(claim: str | None, scheme: str | None, scope: Scope, *, as_json: bool, 
             typer.echo((out / "certified.json").read_text(), nl=False)
         else:
             print_verdicts(rows, console())
-    return exit_status(rows, partial=scope.max_n < _DEFAULT.max_n)
+    return exit_status(rows, partial=scope.max_n < Scope.max_n)
 
 
 def _print_json(rows: list[dict[str, Any]], scope: Scope) -> None:
     origin = provenance({"program": "theory"} | vars(scope), scope.seed)
-    typer.echo(json.dumps([row | {"provenance": origin} for row in rows], indent=1, allow_nan=False))
+    typer.echo(text_of(rows, origin), nl=False)
 
-
-app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-app.command()(main)
 
 if __name__ == "__main__":
     app()

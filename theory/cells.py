@@ -53,7 +53,8 @@ def sweeping(executor: str, out: Path | None) -> Iterator[None]:
     InvalidInput
         If there is no such executor.
     """
-    if executor not in ("processes", "threads") and not executor.partition("dask:")[2].strip("/"):
+    known = executor in ("processes", "threads") or executor.startswith("dask:")
+    if not known or not executor.removeprefix("dask:").strip("/"):
         raise InvalidInput(f"--executor is {executor!r}: it must be processes, threads, or dask://ADDRESS")
     sweeps = _Sweeps(executor, out / ".partial-cells" if out else None)
     token = _SWEEPS.set(sweeps)

@@ -1,6 +1,5 @@
 """One claim in full: what it says, whether it is met here, what was found, and how to find it again."""
 
-from difflib import get_close_matches
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -10,7 +9,8 @@ from rich.table import Table
 from letcc.exceptions import InvalidInput
 from theory.claims import BY_ID, Claim
 from theory.evidence import Scope
-from theory.report import evidence_lines, print_verdict
+from theory.options import unknown
+from theory.report import evidence_lines, facts, print_verdict
 
 _FIELDS = ("claim", "points", "full", "seed")  # of every cell alike, or said elsewhere
 
@@ -33,9 +33,7 @@ def find_claim(name: str) -> Claim:
     """
     if name in BY_ID:
         return BY_ID[name]
-    near = get_close_matches(name.lower(), BY_ID, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"the claims are {', '.join(BY_ID)}"
-    raise InvalidInput(f"there is no claim {name!r}: {hint}")
+    raise InvalidInput(unknown("claim", name, BY_ID))
 
 
 def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, output: Console) -> None:
@@ -54,16 +52,7 @@ def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, 
     claim = BY_ID[row["claim"]]
     output.print(f"[bold]{claim.id}[/]{'  (negative control)' if claim.control else ''}")
     output.print(claim.statement, soft_wrap=True)
-    facts = {
-        "source": f"{claim.citation} ({claim.provenance})",
-        "superseded by": claim.superseded_by,
-        "quantity": claim.quantity,
-        "stragglers": claim.stragglers,
-        "lambda_d": claim.smoothing.formula if claim.method == "letcc" else "",
-        "noise": f"sigma = {claim.noise_std:g}" if claim.noise_std else "",
-        "judged on the cells of": claim.shares,
-    }
-    output.print("\n".join(f"{name}: {fact}" for name, fact in facts.items() if fact), soft_wrap=True, highlight=False)
+    output.print("\n".join(f"{name}: {fact}" for name, fact in facts(claim).items()), soft_wrap=True, highlight=False)
     output.print("\n[bold]Assumptions[/]")
     for assumption in claim.assumptions:
         met, why = assumption.check(claim)
@@ -84,8 +73,8 @@ def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, 
         for name, value in (("max_n", scope.max_n), ("seed", scope.seed))
         if value != getattr(Scope(), name)
     )
-    full = " --full" if scope.full else ""
-    output.print(f"\nAgain: python -m theory --claim {claim.id}{options}{full}", soft_wrap=True, highlight=False)
+    flags = "".join(f" --{name}" for name in ("full", "quick") if getattr(scope, name))
+    output.print(f"\nAgain: python -m theory --claim {claim.id}{options}{flags}", soft_wrap=True, highlight=False)
 
 
 def _print_cells(cells: list[dict[str, Any]], output: Console) -> None:

@@ -1,4 +1,4 @@
-"""Command-line options that every program spells alike."""
+"""Command-line options of the programs of a checkout, beside those that the script `letcc` has too."""
 
 import os
 from pathlib import Path
@@ -6,12 +6,17 @@ from typing import Annotated
 
 import typer
 
+from letcc.cli.options import AsJson, Program, Seed, console, one_of, unknown
+
+__all__ = ["EXECUTOR", "JOBS", "RESULTS", "AsJson", "Jobs", "Out", "Program", "Quick", "Seed", "Where"]
+__all__ += ["console", "one_of", "unknown"]
+
 JOBS = os.cpu_count() or 1
 RESULTS = Path("results")
 
 EXECUTOR = "processes"
-_WHERE = "Where cells are computed: processes, threads, or dask://ADDRESS of a scheduler."
-Where = Annotated[str, typer.Option("--executor", help=_WHERE)]
-Jobs = Annotated[int, typer.Option(min=1, help="Workers of the executor.")]
-Out = Annotated[Path, typer.Option(help="Folder for the results.", file_okay=False)]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything random.")]
+_WHERE = "processes, threads, or dask://ADDRESS of a scheduler."
+Where = Annotated[str, typer.Option("--executor", metavar="NAME", help=_WHERE)]
+Jobs = Annotated[int, typer.Option(min=1, metavar="N", help="Workers of the executor.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="For the results.", file_okay=False)]
+Quick = Annotated[bool, typer.Option("--quick", help="Smaller grids and fewer trials, to see that all of it runs.")]

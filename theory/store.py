@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from letcc.exceptions import InvalidInput
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _PACKAGES = ("letcc", "numpy", "scipy", "torch")
 
 
@@ -111,8 +111,27 @@ def write_rows(path: Path, rows: list[dict[str, Any]], provenance: dict[str, Any
     provenance : dict
         From `provenance`.
     """
-    text = json.dumps([row | {"provenance": provenance} for row in rows], indent=1, allow_nan=False, default=_plain)
-    write_atomically(path, lambda partial: partial.write_text(text + "\n"))
+    write_atomically(path, lambda partial: partial.write_text(as_json(rows, provenance)))
+
+
+def as_json(rows: list[dict[str, Any]] | pd.DataFrame, provenance: dict[str, Any]) -> str:
+    """Rows as a JSON list, each with its provenance.
+
+    Parameters
+    ----------
+    rows : list of dict or DataFrame
+        A table's NaN are null, as JSON has none.
+    provenance : dict
+        From `provenance`.
+
+    Returns
+    -------
+    str
+    """
+    if isinstance(rows, pd.DataFrame):
+        rows = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    rows = [row | {"provenance": provenance} for row in rows]
+    return json.dumps(rows, indent=1, allow_nan=False, default=_plain) + "\n"
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -125,9 +144,21 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
+
+    Raises
+    ------
+    InvalidInput
+        If it is damaged.
     """
-    rows: list[dict[str, Any]] = json.loads(path.read_text())
+    try:
+        rows: list[dict[str, Any]] = [dict(row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(_damaged(path, error)) from error
     return rows
+
+
+def _damaged(path: Path, error: Exception) -> str:
+    return f"{path} is damaged ({error}): remove it, and make it again"
 
 
 def write_table(path: Path, table: pd.DataFrame, provenance: dict[str, Any]) -> None:
@@ -155,10 +186,18 @@ def read_table(path: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
+
+    Raises
+    ------
+    InvalidInput
+        If it is damaged.
     """
-    arrow = pq.read_table(path)
-    table: pd.DataFrame = arrow.to_pandas()
-    table.attrs["provenance"] = json.loads(arrow.schema.metadata[b"letcc"])
+    try:
+        arrow = pq.read_table(path)
+        table: pd.DataFrame = arrow.to_pandas()
+        table.attrs["provenance"] = json.loads((arrow.schema.metadata or {})[b"letcc"])
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        raise InvalidInput(_damaged(path, error)) from error
     return table
 
 

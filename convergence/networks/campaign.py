@@ -133,14 +133,14 @@ def _finished(path: Path) -> dict[int, list[dict[str, Any]]]:
     if not path.exists():
         return {}
     done = {}
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     for line in lines:
         try:
             number, rows = json.loads(line)
-        except ValueError:
+        except (TypeError, ValueError):
             continue  # cut short when the run was killed: that trial is run again
         done[number] = rows
-    if lines and not path.read_text(encoding="utf-8").endswith("\n"):
+    if lines and not path.read_bytes().endswith(b"\n"):
         with path.open("a", encoding="utf-8") as kept:
             kept.write("\n")
     return done

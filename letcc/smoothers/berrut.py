@@ -16,7 +16,7 @@ _FLOATS = 2**17  # of a block of rows worked on together
 class BerrutRational(AbstractLinearSmoother):
     r"""Berrut's rational interpolant, with weights of alternating sign.
 
-    .. math:: r(x) = \sum_i \frac{(-1)^i}{x - t_i} y_i \Big/ \sum_i \frac{(-1)^i}{x - t_i}
+    .. math:: r(x) = \frac{\sum_i (-1)^i y_i / (x - t_i)}{\sum_i (-1)^i / (x - t_i)}
 
     over the nodes in ascending order (Berrut, *Comput. Math. Appl.* 15, 1988; as a code: Jahani-Nezhad and
     Maddah-Ali, arXiv 2009.08327). The sign follows the rank among the nodes given, so that the denominator has no

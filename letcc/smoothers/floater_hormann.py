@@ -19,7 +19,7 @@ _FLOATS = 2**17  # of a block of rows worked on together
 class FloaterHormann(AbstractLinearSmoother):
     r"""Floater and Hormann's rational interpolant: local polynomials, blended.
 
-    .. math:: r(x) = \sum_i \lambda_i(x) p_i(x) \Big/ \sum_i \lambda_i(x), \quad
+    .. math:: r(x) = \frac{\sum_i \lambda_i(x) p_i(x)}{\sum_i \lambda_i(x)}, \quad
               \lambda_i(x) = \frac{(-1)^i}{(x - t_i) \cdots (x - t_{i+d})}
 
     over the nodes in ascending order, where :math:`p_i` is the polynomial through the :math:`d + 1` nodes from

@@ -2,7 +2,7 @@
 
 from theory.evidence.adversarial import Adversaries
 from theory.evidence.attainment import Attainment
-from theory.evidence.base import AbstractEvidence, Cell, Scope
+from theory.evidence.base import QUICK, AbstractEvidence, Cell, Scope
 from theory.evidence.bernoulli import IndependentLosses
 from theory.evidence.blocks import CURVES, WorstBlocks
 from theory.evidence.bound import SupremumBound
@@ -15,6 +15,7 @@ from theory.evidence.threshold import RecoveryThreshold
 
 __all__ = [
     "CURVES",
+    "QUICK",
     "AbstractEvidence",
     "Adversaries",
     "Attainment",

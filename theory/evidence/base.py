@@ -30,11 +30,17 @@ class Scope:
         Every block of stragglers at every N, where else a rule picks some.
     seed : int
         Of what is sampled.
+    quick : bool
+        For the record: that the run was to be short.
     """
 
     max_n: int = 4096
     full: bool = False
     seed: int = 0
+    quick: bool = False
+
+
+QUICK = Scope(max_n=1024, quick=True)  # where the shortest grids of all claims have a slope
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,65 @@
+"""Functions of the user's own, named on the command line: ``package.module:function``."""
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from letcc.exceptions import InvalidInput, LetccError
+
+
+@contextmanager
+def function_of(name: str) -> Iterator[Callable[..., Any]]:
+    """Import a function, and tell of what it raises and prints while it is used.
+
+    Parameters
+    ----------
+    name : str
+        ``package.module:function``. The current folder is searched too.
+
+    Yields
+    ------
+    callable
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such function, or it raises.
+    LetccError
+        If what is done with it does.
+    """
+    module, _, attribute = name.partition(":")
+    if not module or not attribute:
+        raise InvalidInput(f"{name!r} is no function of a module: give package.module:function")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        with redirect_stdout(sys.stderr):  # what it prints is no result
+            yield _imported(module, attribute)
+    except LetccError:
+        raise
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise InvalidInput(
+            f"{name} failed in {where.filename}, line {where.lineno}: {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        sys.path.pop(0)
+
+
+def _imported(module: str, attribute: str) -> Any:
+    try:
+        found = import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise InvalidInput(f"{module} imports {error.name!r}, which is not installed") from error
+        raise InvalidInput(
+            f"there is no module {module!r}: run from the folder that holds it, without .py, or install it"
+        ) from error
+    try:
+        return attrgetter(attribute)(found)
+    except AttributeError as error:
+        raise InvalidInput(f"{module} has no {attribute!r}") from error
