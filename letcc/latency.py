@@ -306,7 +306,7 @@ class Trace(AbstractLatency):
                 )
             rows.append(row)
         if not rows:
-            raise InvalidInput(f"the trace {path} is empty")
+            raise InvalidInput(f"the trace {path} is empty: it needs a line of seconds for each round")
         table = np.array(rows)
         return cls(table[:, 0] if table.shape[1] == 1 else table)
 

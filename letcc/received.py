@@ -71,7 +71,7 @@ def as_array(received: ArrayLike | None) -> NDArray[Any]:
     if isinstance(received, (set, frozenset, dict)):
         raise InvalidInput(f"received is a {type(received).__name__}, which has no order: pass sorted(received)")
     if isinstance(received, (list, tuple)) and bool in map(type, received) and int in map(type, received):
-        raise InvalidInput(f"received mixes booleans and integers: {received!r}")
+        raise InvalidInput(f"received mixes booleans and integers: {received!r}; pass indices, or a mask")
     if is_masked(received):
         raise InvalidInput("received is a masked array: pass the indices that are valid, received.compressed()")
     try:

@@ -63,7 +63,7 @@ class AbstractLinearSmoother(ABC):
                 f"values must be real and of shape ({nodes.size}, m), not {columns.dtype} {columns.shape}"
             )
         if not np.isfinite(columns).all():
-            raise InvalidInput("values must be finite")
+            raise InvalidInput("values must be finite: leave out the nodes of those that are not")
         # no rule feels a constant or a factor, which could cancel or overflow
         columns = columns - columns.mean(axis=0)
         largest = np.abs(columns).max(initial=0.0)
