@@ -16,8 +16,8 @@ Figure by figure: the command that makes its results, and the one that draws it.
 from `figures/registry.py`: do not edit.
 
 `python -m figures` draws all of which there are results, into `results/figures/`, as {", ".join(FORMATS)}, the same
-bytes on every run, each with a JSON file that says what it was drawn from. `--list` names them, `--format` and `--width`
-choose what is drawn. The paper is arXiv 2406.00300; what is said of it is recalled.
+bytes on every run, each with a JSON file that says what it was drawn from. `--list` names them, `--format` and
+`--width` choose what is drawn. The paper is arXiv 2406.00300; what is said of it is recalled.
 """
 _IN_THE_PAPER = {
     "error-against-workers": "the rate of convergence",
