@@ -104,6 +104,8 @@ def verify_command(
 def stability_command(
     scheme: Annotated[list[str] | None, _name("method", METHODS)] = None,
     update: Annotated[bool, typer.Option("--update", help="Commit to these errors instead of comparing.")] = False,
+    jobs: Jobs = 1,
+    executor: Where = EXECUTOR,
     out: Out = RESULTS,
     as_json: AsJson = False,
 ) -> None:
@@ -116,7 +118,8 @@ def stability_command(
     if update and scheme:
         raise InvalidInput("--update commits the whole table: leave --scheme out")
     check_folder(out)
-    measured = table(tuple(scheme or METHODS))
+    with sweeping(executor, out):
+        measured = table(tuple(scheme or METHODS), jobs)
     origin = provenance({"program": "stability", "methods": scheme or METHODS})
     write_table(out / "stability.parquet", measured, origin)
     print_stability(measured, console(quiet=as_json))
@@ -183,12 +186,12 @@ def table1_command(
     Exits with 0 when done, 2 for bad usage.
     """
     studies = list(STUDIES) if "all" in (study or ()) else study or []
-    subjects = find_subjects(network, dataset, data_root, seed, lambda line: typer.echo(line, err=True))
     check_folder(out)
     output = console(quiet=as_json)
     if quick:
         trials, jobs = min(trials, QUICK_TRIALS), 1  # so few take less time than the start of a process
-    with sweeping(executor, None):
+    with sweeping(executor, out):
+        subjects = find_subjects(network, dataset, data_root, seed, lambda line: typer.echo(line, err=True))
         measure_table(subjects, trials, jobs, out, output, quick=quick)
         if studies:
             print_studies(run_studies(subjects, studies, max(2, trials // 4), jobs, out, quick=quick), output)

@@ -20,6 +20,7 @@ import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from scipy.stats import ks_2samp
 
 from convergence.problems import zoo
 from letcc import CodedScheme, coded_map
@@ -51,9 +52,11 @@ SCHEMES: dict[str, Callable[[], CodedScheme]] = {
 }
 BASELINES = ("uncoded", "replicated")
 TASKS = ("smooth", "LeNet5")
-# what really delayed processes run: few enough to be started anywhere, slow enough for what they cost not to matter
+# what really delayed processes run: few enough to be started anywhere, and slow beside what starting a task costs
 REAL_WORKERS, REAL_DATA, REAL_ROUNDS, REAL_UNIT = 12, 4, 40, 0.3
 REAL_WAITS = (8, 12)
+CALIBRATION = 0.05  # seconds that all workers take in the rounds that measure what starting and collecting tasks costs
+SPELLS = 20  # rounds of a model from one real round to the next, between which slow spells are forgotten
 REAL_MODELS: dict[str, AbstractLatency] = {
     "shifted exponential": ShiftedExponential(1.0, 0.5),
     "Pareto": Pareto(1.0, 3.0),
@@ -65,13 +68,23 @@ REAL_QUANTILES = {"p50": 0.5, "p90": 0.9}
 
 @dataclass(frozen=True)
 class Cell:
-    """One way to compute one task under one model of latencies."""
+    """One way to compute one task under one model of latencies.
+
+    Attributes
+    ----------
+    latency, task, scheme : str
+    seed : int
+    data_root : Path or None
+    identity : str
+        Of the network and its images: a cell that was computed with others is not taken.
+    """
 
     latency: str
     task: str
     scheme: str
     seed: int
     data_root: Path | None = None
+    identity: str = ""
     rounds: int = ROUNDS
 
 
@@ -181,14 +194,17 @@ def _task(cell: Cell) -> tuple[Callable[[Any], np.ndarray], list[Any]]:
         points = SCHEMES["LeTCC"]().data_points
         problem = zoo(points)["smooth"]
         return problem.function, [problem.inputs(points)]
-    network, images = _lenet5(cell.data_root)
+    network, images, _ = _lenet5(cell.data_root)
     generator = np.random.default_rng(cell.seed)
     return network, [images.pixels[generator.choice(len(images), DATA, replace=False)] for _ in range(DRAWS)]
 
 
 @cache
-def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any]:
-    """The network of the table, whose weights are those of seed 0, from images to logits as arrays; and test images."""
+def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any, str]:
+    """The network of the table, whose weights are those of seed 0, from images to logits; test images; their identity.
+
+    The logits are an array.
+    """
     import torch  # the synthetic task does without
 
     from convergence.networks.images import load_images
@@ -200,13 +216,13 @@ def _lenet5(data_root: Path | None) -> tuple[Callable[[Any], np.ndarray], Any]:
     network = find("lenet5", dataset)
     images = load_images(dataset, data_root, train=False)
     network.check(images)
-    module, _ = trained(network, 0, data_root, say=lambda line: print(line, file=sys.stderr))
+    module, metadata = trained(network, 0, data_root, say=lambda line: print(line, file=sys.stderr))
 
     def compute(x: Any) -> np.ndarray:
         with torch.inference_mode():
             return module(x).double().numpy()
 
-    return compute, images
+    return compute, images, f"{metadata}, {images.checksum()}"
 
 
 def measure_latency(
@@ -231,11 +247,12 @@ def measure_latency(
     DataFrame
         See `measure`.
     """
+    identities = dict.fromkeys(tasks, "")
     if "LeNet5" in tasks:
-        _lenet5(data_root)  # trained once, and not by every process
+        identities["LeNet5"] = _lenet5(data_root)[2]  # trained once, and not by every process
     check_folder(out)
     cells = [
-        Cell(latency, task, scheme, seed, data_root, rounds)
+        Cell(latency, task, scheme, seed, data_root, identities[task], rounds)
         for latency in MODELS
         for task in tasks
         for scheme in (*SCHEMES, *BASELINES)
@@ -261,36 +278,41 @@ def measure_real(seed: int, out: Path, rounds: int = REAL_ROUNDS) -> pd.DataFram
     Returns
     -------
     DataFrame
-        One row for each model, number of answers waited for and quantile: ``simulated``; ``real`` with ``real_low`` and
-        ``real_high``, its 95 % interval; ``within``, whether that holds the simulated one; ``overhead``, the median of
-        what a real round took longer than the same round simulated.
+        One row for each model, number of answers waited for and quantile: ``overhead``, what starting and collecting
+        the tasks costs: the median over rounds of equal delays, one before each of the others; ``simulated``, with it;
+        ``real`` with ``real_low`` and ``real_high``, its 95 % interval; ``within``, whether that holds the simulated
+        one; ``p_value``, of Kolmogorov and Smirnov's test that real and simulated rounds have one law.
     """
     scheme = CodedScheme.letcc(REAL_DATA, REAL_WORKERS)
     x = np.linspace(0, 1, REAL_DATA)
     rows = []
     with ProcessPoolExecutor(REAL_WORKERS, mp_context=multiprocessing.get_context("spawn")) as pool:
+        equal = np.full(REAL_WORKERS, CALIBRATION)
+        constant = DelayedExecutor(pool, [equal])
         # starts the processes and has them import letcc
-        coded_map(np.sin, x, scheme, DelayedExecutor(pool, np.full((1, REAL_WORKERS), 1.0)))
+        coded_map(np.sin, x, scheme, DelayedExecutor(pool, [equal + 1]))
         for number, (name, unit_model) in enumerate(REAL_MODELS.items()):
             for wait in REAL_WAITS:
                 key = np.random.SeedSequence([seed, number, wait])
-                times = REAL_UNIT * unit_model.sample(rounds, REAL_WORKERS, key)
+                times = REAL_UNIT * unit_model.sample(rounds * SPELLS, REAL_WORKERS, key)[::SPELLS]
                 delayed = DelayedExecutor(pool, times)
-                real = []
+                real, costs = [], []
                 for row in times:
+                    costs.append(coded_map(np.sin, x, scheme, constant, wait_for=wait).elapsed - CALIBRATION)
+                    _settle(equal, costs[-1] + CALIBRATION)
                     real.append(coded_map(np.sin, x, scheme, delayed, wait_for=wait).elapsed)
                     _settle(row, real[-1])
-                many = REAL_UNIT * simulate(unit_model, ROUNDS, REAL_WORKERS, seed, wait_for=wait).elapsed
-                simulated = _quantiles(many, REAL_QUANTILES)
-                found = _quantiles(np.array(real), REAL_QUANTILES, getattr(unit_model, "correlation", 0.0))
-                overhead = float(np.median(np.array(real) - kth(times, wait)))
+                overhead = float(np.median(costs))
+                many = REAL_UNIT * simulate(unit_model, ROUNDS, REAL_WORKERS, seed, wait_for=wait).elapsed + overhead
+                simulated, found = _quantiles(many, REAL_QUANTILES), _quantiles(np.array(real), REAL_QUANTILES)
+                p_value = float(ks_2samp(real, many).pvalue)
                 for quantile in REAL_QUANTILES:
                     low, high = found[f"{quantile}_low"], found[f"{quantile}_high"]
                     within = low <= simulated[quantile] <= high
                     rows.append(
                         {"latency": name, "wait_for": wait, "quantile": quantile, "simulated": simulated[quantile]}
                         | {"real": found[quantile], "real_low": low, "real_high": high}
-                        | {"within": within, "overhead": overhead}
+                        | {"within": within, "overhead": overhead, "p_value": p_value}
                     )
     table = pd.DataFrame(rows)
     spec = {"program": "latency", "rounds": rounds, "workers": REAL_WORKERS, "unit": REAL_UNIT}
@@ -336,10 +358,40 @@ def print_real(table: pd.DataFrame, output: Console) -> None:
     output : rich.console.Console
     """
     shown = Table(title=f"simulated beside {REAL_WORKERS} delayed processes, seconds", box=SIMPLE_HEAD)
-    for column in ("latency", "wait for", "quantile", "simulated", "real", "95 % interval", "within", "overhead"):
+    columns = "latency", "wait for", "quantile", "simulated", "real", "95 % interval", "within", "overhead", "p"
+    for column in columns:
         shown.add_column(column, justify="left" if column == "latency" else "right")
     for row in table.to_dict("records"):
         interval = f"{row['real_low']:.3f} .. {row['real_high']:.3f}"
         numbers = f"{row['simulated']:.3f}", f"{row['real']:.3f}", interval, str(row["within"])
-        shown.add_row(row["latency"], str(row["wait_for"]), row["quantile"], *numbers, f"{row['overhead']:.3f}")
+        shown.add_row(
+            row["latency"],
+            str(row["wait_for"]),
+            row["quantile"],
+            *numbers,
+            f"{row['overhead']:.4f}",
+            f"{row['p_value']:.2g}",
+        )
     output.print(shown)
+    output.print(f"{agreement(table)}.", soft_wrap=True)
+
+
+def agreement(table: pd.DataFrame) -> str:
+    """Whether real rounds and the simulator agree, in a sentence that is wrong once in twenty times where they do.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `measure_real`.
+
+    Returns
+    -------
+    str
+    """
+    p_values = table.drop_duplicates(["latency", "wait_for"])["p_value"]
+    agree = p_values.min() >= 0.05 / len(p_values)  # Bonferroni's, over all set-ups together
+    return (
+        f"Real and simulated rounds {'agree' if agree else 'differ'}: the least of {len(p_values)} p-values is "
+        f"{p_values.min():.2g}, where {0.05 / len(p_values):.2g} is the joint level of 5 %; {table['within'].sum()} of "
+        f"{len(table)} quantiles lie within intervals of which {0.05 * len(table):.1f} are expected to miss theirs"
+    )

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from convergence.problems import Array, zoo
 from letcc import CodedScheme
@@ -85,7 +84,6 @@ class Cell:
 
 
 # threads of BLAS split sums, so that the last bit would depend on where a cell runs
-@threadpool_limits.wrap(limits=1, user_api="blas")
 def measure(cell: Cell) -> list[dict[str, Any]]:
     """Run one cell.
 

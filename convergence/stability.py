@@ -25,6 +25,7 @@ from letcc.smoothers import (
     SobolevRidge,
 )
 from tests.reference import cases
+from theory.cells import run_cells
 
 COMMITTED = Path(__file__).with_name("stability.csv")
 METHODS = ("spline", "berrut", "lagrange", "least-squares", "sobolev", "floater-hormann", "cubic-bspline")
@@ -34,13 +35,14 @@ _REFERENCE = Path(cases.__file__).parent
 _LOSS = 10.0  # an error this many times the committed one, or the dtype's rounding, has lost a digit
 
 
-def table(methods: tuple[str, ...] = METHODS) -> pd.DataFrame:
+def table(methods: tuple[str, ...] = METHODS, jobs: int = 1) -> pd.DataFrame:
     """Measure every cell of some methods.
 
     Parameters
     ----------
     methods : tuple of str
         Of `METHODS`.
+    jobs : int
 
     Returns
     -------
@@ -57,7 +59,11 @@ def table(methods: tuple[str, ...] = METHODS) -> pd.DataFrame:
     unknown = set(methods) - set(METHODS)
     if unknown:
         raise InvalidInput(f"unknown methods {sorted(unknown)}: choose from {', '.join(METHODS)}")
-    return pd.DataFrame([row for method in methods for case in _cases(method) for row in _measure(method, *case)])
+    return pd.DataFrame([row for rows in run_cells(_rows, methods, jobs, "comparing") for row in rows])
+
+
+def _rows(method: str) -> list[dict[str, Any]]:
+    return [row for case in _cases(method) for row in _measure(method, *case)]
 
 
 def _cases(method: str) -> Iterator[tuple[str, AbstractLinearSmoother, FloatArray, FloatArray, FloatArray, FloatArray]]:

@@ -20,7 +20,7 @@ from letcc.ordering import ShortPath
 from letcc.rates import Verdict
 from letcc.smoothers import SobolevRidge
 from theory.certification import claim_row
-from theory.claims import BY_ID
+from theory.claims import BY_ID, PAPER
 from theory.evidence.fits import weakest
 from theory.store import provenance, write_rows, write_table
 
@@ -58,16 +58,6 @@ SETTINGS = {
     "vit": Setting(20, 8, 3),
     "efficientnet-lite0": Setting(20, 8, 3),
     "vit-b16": Setting(20, 8, 3),
-}
-
-# RMSE and relative accuracy, each with its standard deviation (arXiv 2406.00300)
-PAPER = {
-    ("lenet5", "mnist", "BACC"): (2.55, 0.43, 0.92, 0.04),
-    ("lenet5", "mnist", "LeTCC"): (2.18, 0.51, 0.94, 0.04),
-    ("repvgg", "cifar10", "BACC"): (2.44, 0.38, 0.83, 0.05),
-    ("repvgg", "cifar10", "LeTCC"): (2.04, 0.42, 0.87, 0.05),
-    ("vit-b16", "imagenet", "BACC"): (0.68, 0.13, 0.90, 0.07),
-    ("vit-b16", "imagenet", "LeTCC"): (0.62, 0.11, 0.94, 0.06),
 }
 
 
@@ -179,8 +169,8 @@ def tune(subject: Subject, setting: Setting, trials: int, jobs: int, out: Path) 
         The least mean RMSE, on a logarithmic grid down to 0.
     """
     cases = smoothing_cases(setting)
-    trials = run_campaign(replace(subject, train=True), cases, trials, jobs, out / "trials")
-    best = trials.groupby("scheme", sort=False)["rmse"].mean().idxmin()
+    tried = run_campaign(replace(subject, train=True), cases, trials, jobs, out / "trials")
+    best = tried.groupby("scheme", sort=False)["rmse"].mean().idxmin()
     chosen = {case.name: case.scheme for case in cases}[best]
     return float(chosen.encoder.smoothing), float(chosen.decoder.smoothing)  # type: ignore[attr-defined]
 

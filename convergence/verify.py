@@ -129,10 +129,10 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path, *, quick: bo
     rows = join(certified, measure(images, data_root, seed, jobs, out, output, quick=quick))
     write_rows(out / "verdicts.json", rows, provenance({"program": "verify", "quick": quick} | images, seed))
     print_verdicts(rows, output)
-    # a program of its own, since figures only ever reads results
+    output.print(f"Results are in {out.resolve()}", soft_wrap=True)
+    # a program of its own, since figures only ever reads results; the last line that it prints is the report's path
     command = [sys.executable, "-m", "figures", "--out", str(out)]
     drawn = subprocess.run(command, check=False, stdout=sys.stderr if quiet else None).returncode
-    output.print(f"Results are in {out.resolve()}", soft_wrap=True)
     return exit_status(rows, partial=quick) or drawn
 
 

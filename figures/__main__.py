@@ -4,65 +4,82 @@ import letcc.cli.interrupt  # noqa: F401  # first, for its effect
 
 # isort: split
 
-from enum import StrEnum
+from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from figures.registry import FIGURES
+from figures import table_1
+from figures.registry import FIGURES, TABLES
+from figures.report import write_report
 from figures.results import MissingResult, Results
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
-from theory.options import RESULTS, Out, Program
+from letcc.exceptions import InvalidInput
+from theory.options import RESULTS, Out, Program, one_of
+from theory.store import write_atomically
 
-Name = StrEnum("Name", {name: name for name in FIGURES})  # type: ignore[misc]
-Format = StrEnum("Format", {name: name for name in FORMATS})  # type: ignore[misc]
-Width = StrEnum("Width", {name: name for name in WIDTHS})  # type: ignore[misc]
-_PAGE = Width("page")
+_NAMES = (*FIGURES, *TABLES)
+_FORMATS = (*FORMATS, *table_1.FORMATS)
+
+app = Program()
 
 
+def _name(what: str, names: Collection[str], text: str, *words: str) -> Any:
+    return typer.Option(*words, metavar="NAME", parser=one_of(what, names), help=text)
+
+
+@app.command()
 def main(
-    only: Annotated[list[Name] | None, typer.Option(help="Only this figure; may be repeated.")] = None,
-    formats: Annotated[list[Format] | None, typer.Option("--format", help="Only this format; may be repeated.")] = None,
-    width: Annotated[Width, typer.Option(help="Of a column or of the page of a two-column paper.")] = _PAGE,
+    only: Annotated[list[str] | None, _name("figure", _NAMES, "Only this one of --list; may be repeated.")] = None,
+    formats: Annotated[
+        list[str] | None, _name("format", _FORMATS, f"Only this one of {', '.join(_FORMATS)}.", "--format")
+    ] = None,
+    width: Annotated[str, _name("width", WIDTHS, "Of a column or the page of a two-column paper.")] = "page",
     listed: Annotated[bool, typer.Option("--list", help="Say what there is, and draw nothing.")] = False,
     out: Out = RESULTS,
 ) -> None:
     """Draw the figures of which there are results, each with a JSON file that says what it was drawn from.
+
+    Then, unless only some are asked for, write the page to read, report/index.html, and print its path last.
 
     For example: python -m figures --only error-against-workers --format svg --width column
 
     Exits with 0, or with 2 where a result of the main job, or of a figure asked for, is missing.
     """
     if listed:
-        for name, module in FIGURES.items():
-            typer.echo(f"{name}: {module.CAPTION}")
+        for name in _NAMES:
+            typer.echo(f"{name}: {(TABLES.get(name) or FIGURES[name]).CAPTION}")
         return
-    chosen = list(dict.fromkeys(map(str, only or FIGURES)))
-    suffixes = list(map(str, formats or FORMATS))
-    for name in chosen:
+    for name in dict.fromkeys(only or _NAMES):
+        possible = TABLES[name].FORMATS if name in TABLES else FORMATS
+        suffixes = [suffix for suffix in formats or possible if suffix in possible]
+        if only and not suffixes:
+            raise InvalidInput(f"{name} comes as {', '.join(possible)}, not as {', '.join(formats or ())}")
         try:
-            for path in draw(name, out, suffixes, str(width)):
+            for path in draw(name, out, suffixes, width) if suffixes else ():
                 typer.echo(path)
         except MissingResult as error:
-            if error.optional and not only:
-                typer.echo(f"Left out: {name}. {error}", err=True)
-                continue
-            raise
+            if not error.optional or only:
+                raise
+            typer.echo(f"Left out: {name}. {error}", err=True)
+    if not only:
+        typer.echo(write_report(out))
 
 
-def draw(name: str, folder: Path, formats: list[str], width: str) -> list[Path]:
-    """Draw a figure into the folder figures/ of the results, with its sidecar.
+def draw(name: str, folder: Path, formats: Sequence[str], width: str) -> list[Path]:
+    """Draw a figure, or write a table, into the folder figures/ of the results, with its sidecar.
 
     Parameters
     ----------
     name : str
-        Of `figures.registry.FIGURES`.
+        Of `figures.registry.FIGURES` or `figures.registry.TABLES`.
     folder : Path
         Of the results.
-    formats : list of str
-        Of `figures.style.FORMATS`.
+    formats : sequence of str
+        Of `figures.style.FORMATS`, or the table's own.
     width : str
         Of `figures.style.WIDTHS`.
 
@@ -74,15 +91,18 @@ def draw(name: str, folder: Path, formats: list[str], width: str) -> list[Path]:
     ------
     MissingResult
     """
-    module, results = FIGURES[name], Results(folder)
+    results, options = Results(folder), ["--out", str(folder)]
+    if table := TABLES.get(name):
+        paths = [folder / "figures" / f"{name}.{suffix}" for suffix in formats]
+        for path in paths:
+            text = table.render(results, path.suffix[1:])
+            write_atomically(path, partial(Path.write_text, data=text, encoding="utf-8"))
+        return [*paths, write_sidecar(results, name, table.CAPTION, table.CLAIMS, options)]
+    module, options = FIGURES[name], ["--width", width, *options]
     with style():
         paths = save(module.draw(results, WIDTHS[width]), folder / "figures", name, formats)
-    options = ["--width", width, "--out", str(folder)]
     return [*paths, write_sidecar(results, name, module.CAPTION, module.CLAIMS, options)]
 
-
-app = Program()
-app.command()(main)
 
 if __name__ == "__main__":
     app()

@@ -11,18 +11,7 @@ CLAIMS = ()
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("coded_inputs")
     rows = list(table.groupby(["network", "dataset", "scheme"], sort=False))
     workers = max(len(of) for _, of in rows)

@@ -1,10 +1,26 @@
 """Every figure, by the name of its module."""
 
+from types import ModuleType
 from typing import Protocol
 
 from matplotlib.figure import Figure
 
-from figures import coded_inputs, error_against_workers, extremal_function
+from figures import (
+    bounds,
+    claimed_exponents,
+    coded_inputs,
+    error_against_stragglers,
+    error_against_workers,
+    error_over_claim,
+    extremal_function,
+    lagrange_threshold,
+    local_slopes,
+    lost_at_random,
+    other_rates,
+    ratio_to_optimum,
+    rmse_differences,
+    table_1,
+)
 from figures.results import Results
 
 
@@ -32,8 +48,8 @@ class FigureModule(Protocol):
         ...
 
 
-def _name(module: object) -> str:
-    return module.__name__.rpartition(".")[2].replace("_", "-")  # type: ignore[attr-defined]
+def _name(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2].replace("_", "-")
 
 
 # in the order in which they are drawn and shown
@@ -41,7 +57,20 @@ FIGURES: dict[str, FigureModule] = {
     _name(module): module
     for module in (
         error_against_workers,
+        error_against_stragglers,
+        error_over_claim,
+        local_slopes,
+        claimed_exponents,
         extremal_function,
+        ratio_to_optimum,
+        lost_at_random,
+        other_rates,
+        bounds,
+        lagrange_threshold,
+        rmse_differences,
         coded_inputs,
     )
 }
+
+# in other formats, which each lists
+TABLES = {_name(table_1): table_1}

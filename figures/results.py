@@ -8,11 +8,10 @@ from typing import Any
 import pandas as pd
 
 from letcc.exceptions import LetccError
-from theory.store import read_rows, read_table
+from theory.store import SCHEMA_VERSION, read_rows, read_table
 
 # what is not here is made by the main job
 MADE_BY = {
-    "table1.json": "python -m convergence table1",
     "studies.parquet": "python -m convergence table1 --study all",
     "coded_inputs.parquet": "python -m convergence table1 --study all",
     "latency.parquet": "python -m convergence latency",
@@ -24,7 +23,7 @@ MAIN_JOB = "python -m convergence verify"
 
 
 class MissingResult(LetccError):
-    """A figure needs a result that has not been made.
+    """A figure needs a result that has not been made, or that an older version has made.
 
     Attributes
     ----------
@@ -32,9 +31,9 @@ class MissingResult(LetccError):
         Whether the main job does without it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, why: str = "is missing") -> None:
         command = MADE_BY.get(path.name, MAIN_JOB)
-        super().__init__(f"{path} is missing: run {command} --out {path.parent} first")
+        super().__init__(f"{path} {why}: run {command} --out {path.parent} first")
         self.optional = path.name in MADE_BY
 
 
@@ -66,7 +65,7 @@ class Results:
         Raises
         ------
         MissingResult
-            If it is not there.
+            If it is not there, or of another version.
         """
         path = self._existing(f"{name}.parquet")
         table = read_table(path)
@@ -87,11 +86,11 @@ class Results:
         Raises
         ------
         MissingResult
-            If they are not there.
+            If they are not there, or of another version.
         """
         path = self._existing(f"{name}.json")
         rows = read_rows(path)
-        self._record(path, rows[0]["provenance"] if rows else {})
+        self._record(path, rows[0]["provenance"])
         return rows
 
     def verdicts(self) -> dict[str, dict[str, Any]]:
@@ -104,7 +103,7 @@ class Results:
         Raises
         ------
         MissingResult
-            If they are not there.
+            If they are not there, or of another version.
         """
         return {row["claim"]: row for row in self.rows("verdicts")}
 
@@ -115,5 +114,7 @@ class Results:
         return path
 
     def _record(self, path: Path, provenance: dict[str, Any]) -> None:
+        if provenance.get("schema") != SCHEMA_VERSION:
+            raise MissingResult(path, "is of another version of this program")
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         self.read[path.name] = {"sha256": digest, "provenance": provenance}

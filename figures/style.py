@@ -8,20 +8,25 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theory.store import write_atomically
 
 WIDTHS = {"column": 3.35, "page": 6.9}  # inches, of a two-column paper
 FORMATS = ("pdf", "png", "svg")
+_TALLEST = 9.2  # inches, on a page with a caption
 
 # Okabe and Ito's colours, with markers and lines that tell them apart in grey
 LOOK: dict[str, dict[str, Any]] = {
-    "letcc": {"color": "#0072B2", "marker": "o"},
-    "bacc": {"color": "#D55E00", "marker": "s"},
-    "letcc-optimal": {"color": "#009E73", "marker": "^"},
+    "letcc": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    "bacc": {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    "letcc-optimal": {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    "lagrange": {"color": "#CC79A7", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    "other": {"color": "#E69F00", "marker": "v", "linestyle": (0, (8, 2))},
+    "optimum": {"color": "black", "marker": "x", "linestyle": (0, (1, 1))},
 }
-CLAIMED: dict[str, Any] = {"color": "0.35", "linestyle": "--", "linewidth": 0.9}
+CLAIMED: dict[str, Any] = {"color": "0.35", "linestyle": ":", "linewidth": 0.9}
 
 _SETTINGS: Any = {
     "font.size": 8,
@@ -52,21 +57,48 @@ def style() -> Iterator[None]:
         yield
 
 
-def panels_across(number: int, width: float) -> int:
+def panels_across(number: int, width: float, narrowest: float = 2.2) -> int:
     """How many panels stand beside each other: in a column of a paper they stand below each other.
 
     Parameters
     ----------
     number : int
         Of panels.
-    width : float
-        Inches.
+    width, narrowest : float
+        Of the figure, and of a panel, in inches.
 
     Returns
     -------
     int
+        As few as fill the same number of rows.
     """
-    return max(1, min(number, int(width / 2.2)))
+    down = -(-number // max(1, int(width / narrowest)))
+    return -(-number // down)
+
+
+def panels(number: int, width: float, height: float, narrowest: float = 2.2) -> tuple[Figure, list[Axes]]:
+    """A figure of panels in rows.
+
+    Parameters
+    ----------
+    number : int
+        Of panels.
+    width : float
+        Of the figure, in inches.
+    height, narrowest : float
+        Of each panel, in inches; less where the page ends.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    list of matplotlib.axes.Axes
+    """
+    across = panels_across(number, width, narrowest)
+    down = -(-number // across)
+    figure, grid = plt.subplots(down, across, figsize=(width, min(height * down, _TALLEST)), squeeze=False)
+    for axis in grid.flat[number:]:
+        axis.remove()
+    return figure, list(grid.flat[:number])
 
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMATS) -> list[Path]:
@@ -84,6 +116,8 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMA
     -------
     list of Path
     """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once for all formats
     paths = [folder / f"{name}.{suffix}" for suffix in formats]
     for path in paths:
         undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})

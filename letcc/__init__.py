@@ -3,10 +3,10 @@
 from letcc import exceptions, latency, metrics, nodes, ordering, simulation, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify
-from letcc.certify_rates import RateReport, certify_rates
 from letcc.execute import CodedResult, acoded_map, coded_map, coded_stream
 from letcc.optimum import optimal_squared_bias
 from letcc.planning import Plan, plan
+from letcc.rate_certificates import RateReport, certify_rates
 from letcc.scheme import CodedScheme
 
 

@@ -95,6 +95,14 @@ class TestDask:
         # Dask may load what it has scattered once more where it moves it, but never once a task
         assert len(list(tmp_path.glob("loaded-*"))) <= 2 * max(2, len(used))
 
+    def test_modules(self, client):
+        torch = pytest.importorskip("torch")
+        torch.manual_seed(0)
+        module = torch.nn.Sequential(torch.nn.Linear(3, 400), torch.nn.Tanh(), torch.nn.Linear(400, 100)).double()
+        x = torch.randn(4, 3, dtype=torch.float64)
+        result = coded_map(module.eval(), x, SCHEME, client.get_executor())
+        torch.testing.assert_close(result.values, SCHEME.decode(module(SCHEME.encode(x))).detach())
+
     def test_stream(self, client):
         *_, last = coded_stream(np.sin, X, SCHEME, client.get_executor())
         assert len(last.received) == 12

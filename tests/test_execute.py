@@ -279,16 +279,17 @@ class TestDeadline:
     def test_the_interpreter_exits_after_all_have_hung(self, tmp_path):
         finished = script(
             """
-            started = time.monotonic()
             try:
                 letcc.coded_map(workers.stuck, X, SCHEME, deadline=0.2)
             except letcc.exceptions.TooFewReceived:
-                print("too few")
+                print("too few", time.monotonic())
             """,
             tmp_path,
         )
         assert finished.returncode == 0, finished.stderr
-        assert finished.stdout == "too few\n"
+        *words, returned = finished.stdout.split()
+        assert words == ["too", "few"]
+        assert time.monotonic() - float(returned) < 10 * 2  # ten times what is promised
         assert finished.stderr == ""
 
     def test_late_answers_are_ignored(self):
@@ -391,7 +392,8 @@ def zombies():
 
 
 def semaphores():
-    return {name for name in os.listdir("/dev/shm") if name.startswith("sem.")} if os.path.isdir("/dev/shm") else set()
+    """Mapped by this process: multiprocessing takes the name of each away as soon as it has it."""
+    return sum("/sem." in line for line in Path("/proc/self/maps").read_text().splitlines())
 
 
 def own_processes():
@@ -400,7 +402,8 @@ def own_processes():
 
 def leaks():
     gc.collect()
-    return file_descriptors(), threading.active_count(), len(multiprocessing.active_children()), len(zombies())
+    children = len(multiprocessing.active_children())
+    return file_descriptors(), threading.active_count(), children, len(zombies()), semaphores()
 
 
 def assert_no_more_leaks(before):
@@ -411,10 +414,20 @@ def assert_no_more_leaks(before):
     assert all(now <= then for now, then in zip(leaks(), before, strict=True)), (leaks(), before)
 
 
+def test_leaks_are_seen():
+    before = leaks()
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        pool.submit(abs, 1).result()
+        descriptors, threads, children, _, held = (now - then for now, then in zip(leaks(), before, strict=True))
+        assert min(descriptors, threads, children, held) > 0
+    del pool
+    assert_no_more_leaks(before)
+
+
 class TestDeaths:
     def test_a_killed_process_of_the_call_is_one_straggler(self, tmp_path):
         coded_map(np.sin, X, SCHEME)  # starts what the interpreter keeps for its life
-        before, held = leaks(), semaphores()
+        before = leaks()
         for round_ in range(ROUNDS):
             folder = tmp_path / str(round_)
             folder.mkdir()
@@ -423,7 +436,6 @@ class TestDeaths:
             assert result.late == sorted(f.die)
             np.testing.assert_array_equal(result.values, decoded(NUMBERED, np.sin, NUMBERED_X, result.received))
         assert_no_more_leaks(before)
-        assert semaphores() <= held
 
     def test_all_die(self, tmp_path):
         f = workers.Scripted(str(tmp_path), die=tuple(range(12)))
@@ -436,7 +448,7 @@ class TestDeaths:
         with ProcessPoolExecutor(1, mp_context=spawn) as pool:
             pool.submit(abs, 1).result()
         before = leaks()
-        for round_ in range(max(2, ROUNDS // 5)):
+        for round_ in range(ROUNDS):
             folder = tmp_path / str(round_)
             folder.mkdir()
             with ProcessPoolExecutor(2, mp_context=spawn) as pool:
@@ -663,10 +675,13 @@ class TestBadInput:
         with pytest.raises(InvalidInput, match="scheme must be a CodedScheme"):
             coded_map(np.sin, X, np.sin, executor)
 
-    @pytest.mark.parametrize("x", [np.zeros(5), np.zeros((3, 4)), 1.0, ["a"] * 4])
+    @pytest.mark.parametrize(
+        ("x", "message"),
+        [(np.zeros(5), "4 .*5"), (np.zeros((3, 4)), "4 .*3"), (1.0, "4 "), (["a"] * 4, "number")],
+    )
     @pytest.mark.parametrize("scheme", [SCHEME, CodedScheme.recommended(4, 12)], ids=["fixed", "adaptive"])
-    def test_x(self, executor, x, scheme):
-        with pytest.raises(InvalidInput):
+    def test_x(self, executor, x, message, scheme):
+        with pytest.raises(InvalidInput, match=message):
             coded_map(np.sin, x, scheme, executor)
 
     def test_nonfinite_x(self, executor):

@@ -1,5 +1,5 @@
 import math
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -136,9 +136,20 @@ class TestTrace:
         with pytest.raises(InvalidInput, match="cannot be read"):
             Trace.read(tmp_path / "none.csv")
 
-    @pytest.mark.parametrize("times", [[], [[0.1], [0.1, 0.2]], [0.1, -1], [np.nan], ["a"], 3.0, [[[1.0]]]])
-    def test_bad_times(self, times):
-        with pytest.raises(InvalidInput):
+    @pytest.mark.parametrize(
+        ("times", "message"),
+        [
+            ([], r"shape .*\(0,\)"),
+            ([[0.1], [0.1, 0.2]], "in rows of one length"),
+            ([0.1, -1], r"at \(1,\) is -1.0: times are seconds, more than 0"),
+            ([np.nan], r"at \(0,\) is nan: .* missing is no latency"),
+            (["a"], "must be numbers"),
+            (3.0, r"not \(\)"),
+            ([[[1.0]]], r"not \(1, 1, 1\)"),
+        ],
+    )
+    def test_bad_times(self, times, message):
+        with pytest.raises(InvalidInput, match=message):
             Trace(times)
 
     def test_more_workers_than_it_has(self):
@@ -171,6 +182,34 @@ def test_bad_parameters(make):
 def test_latencies_stand_beside_the_other_models_of_stragglers():
     assert stragglers.Pareto is Pareto
     assert {"ShiftedExponential", "Pareto", "Bimodal", "Markov", "Trace", "AtMost"} <= set(dir(stragglers))
+
+
+class InOrder(Executor):
+    """Has tasks answered in the order of their times, as soon as somebody waits for all of them."""
+
+    def __init__(self, times):
+        self.times, self.futures, self.inputs, self.awaited = times, [], [], 0
+
+    def submit(self, function, *arguments, **_):
+        self.futures.append(Awaited(self))
+        self.inputs.append(arguments[-1])
+        return self.futures[-1]
+
+    def answer(self):
+        for task in np.argsort(self.times):
+            self.futures[task].set_result(self.inputs[task])
+
+
+class Awaited(Future):
+    def __init__(self, executor):
+        super().__init__()
+        self.executor = executor
+
+    def add_done_callback(self, fn):
+        super().add_done_callback(fn)
+        self.executor.awaited += 1
+        if self.executor.awaited == len(self.executor.times):
+            self.executor.answer()
 
 
 class TestSimulator:
@@ -209,13 +248,24 @@ class TestSimulator:
         "arguments", [{"wait_for": 0}, {"wait_for": 9}, {"deadline": 0}, {"deadline": -1}, {"deadline": math.nan}]
     )
     def test_bad_arguments(self, arguments):
-        with pytest.raises(InvalidInput):
+        ((name, value),) = arguments.items()
+        with pytest.raises(InvalidInput, match=f"{name} is {value}: it must be"):
             simulate(self.model, 10, 8, 0, **arguments)
 
     @pytest.mark.parametrize(("rounds", "num_workers"), [(0, 8), (10, 0), (10, 2.5), ("1", 8)])
     def test_bad_counts(self, rounds, num_workers):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InvalidInput, match="must be"):
             simulate(self.model, rounds, num_workers, 0)
+
+    @pytest.mark.parametrize("wait_for", [1, 5, 8])
+    def test_is_what_coded_map_does_when_its_workers_take_those_times(self, wait_for):
+        scheme, rounds = CodedScheme.letcc(3, 8), 100
+        simulated = simulate(self.model, rounds, 8, 0, wait_for=wait_for)
+        for times, received in zip(self.model.sample(rounds, 8, 0), simulated.received, strict=True):
+            executor = InOrder(times)
+            result = coded_map(lambda u: u, [0.0, 0.5, 1.0], scheme, executor, wait_for=wait_for)
+            answered = sorted(float(executor.inputs[task]) for task in np.flatnonzero(received))
+            assert sorted(map(float, result.outputs)) == answered
 
 
 class TestDelays:
@@ -277,6 +327,32 @@ class TestProgram:
         rows = table[table["scheme"] == "Lagrange"]
         assert rows["wait_for"].min() == 39
         assert rows[rows["rule"] == "deadline"]["decoded"].iloc[0] == 0
+
+    def test_agreement_is_a_joint_statement(self):
+        rows = [
+            {"latency": name, "wait_for": wait, "quantile": q, "within": q == "p50", "p_value": p}
+            for name, wait, p in (("a", 8, 0.04), ("a", 12, 0.9), ("b", 8, 0.5), ("b", 12, 0.5))
+            for q in ("p50", "p90")
+        ]
+        said = latency.agreement(pd.DataFrame(rows))
+        assert "agree: the least of 4 p-values is 0.04, where 0.013 is" in said  # 0.05 / 4, and not 0.05
+        assert "4 of 8 quantiles lie within intervals of which 0.4 are expected to miss theirs" in said
+        assert "differ: the least" in latency.agreement(pd.DataFrame(rows).replace(0.04, 0.012))
+
+    def test_cells_of_other_images_are_other_cells(self, monkeypatch, tmp_path):
+        pytest.importorskip("torch")
+        asked = []
+        monkeypatch.setattr(latency, "run_cells", lambda function, cells, *_: asked.append(cells) or [[{"x": 0}]])
+        network, images, identity = latency._lenet5(None)
+        for changed in (identity, "another"):
+            monkeypatch.setattr(latency, "_lenet5", lambda root, changed=changed: (network, images, changed))
+            latency.measure_latency(("smooth", "LeNet5"), None, 0, 1, tmp_path)
+        smooth, other = (
+            [[repr(c) for c in cells if c.task == task] for cells in asked] for task in ("smooth", "LeNet5")
+        )
+        assert smooth[0] == smooth[1]
+        assert not set(other[0]) & set(other[1])
+        assert images.checksum() in identity
 
     def test_quantiles_cover(self):
         generator = np.random.default_rng(0)

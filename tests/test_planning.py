@@ -52,20 +52,20 @@ def test_modules(torch):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "message"),
     [
-        {"deadline": 0},
-        {"deadline": math.inf},
-        {"target": 0.0},
-        {"target": "small"},
-        {"confidence": 1.0},
-        {"rounds": 0},
-        {"num_workers": 0},
-        {"x": []},
-        {"f": 3},
+        ({"deadline": 0}, "deadline is 0: it must be a finite number of more than 0"),
+        ({"deadline": math.inf}, "deadline is inf"),
+        ({"target": 0.0}, "target is 0.0"),
+        ({"target": "small"}, "target is 'small'"),
+        ({"confidence": 1.0}, "confidence is 1.0"),
+        ({"rounds": 0}, "rounds must be an integer of at least 1, not 0"),
+        ({"num_workers": 0}, "num_workers must be an integer of at least 1, not 0"),
+        ({"x": []}, "at least one sample input"),
+        ({"f": 3}, "f must be a function or a torch module, not 3"),
     ],
 )
-def test_bad_input(options):
+def test_bad_input(options, message):
     arguments = {"f": np.sin, "x": X, "num_workers": 40, "latency": MODEL, "deadline": 3.0, "target": 0.1}
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match=message):
         letcc.plan(**arguments | options)

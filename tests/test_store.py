@@ -170,7 +170,7 @@ def checkout(tmp_path, monkeypatch):
 class TestProvenance:
     def test_says_what_made_a_result(self):
         found = provenance({"program": "test", "K": 8}, seed=5)
-        assert (found["schema"], found["seed"], found["spec"]) == (1, 5, {"program": "test", "K": 8})
+        assert (found["schema"], found["seed"], found["spec"]) == (2, 5, {"program": "test", "K": 8})
         assert found["versions"]["numpy"] == np.__version__
         assert set(found["versions"]) == {"letcc", "numpy", "scipy", "torch"}
         assert json.loads(json.dumps(found)) == found

@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from letcc.exceptions import InvalidInput
+from letcc.exceptions import IllConditionedWarning, InvalidInput, LetccError
 from theory.cells import run_cells, sweeping
 from theory.journal import Journal
 
@@ -46,6 +48,45 @@ def count(tmp_path, monkeypatch):
     return lambda: sorted(map(int, path.read_text().split()))
 
 
+def threads(cell):
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] != "none"]
+
+
+def warns(cell):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+    warnings.warn("as expected", IllConditionedWarning, stacklevel=1)
+
+
+@pytest.fixture(scope="module")
+def dask():
+    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install letcc[dask]")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster:
+        yield cluster.scheduler_address
+
+
+def test_cells_have_one_thread_each_whatever_computes_them(dask, monkeypatch):
+    """Sums are split over threads, and round differently with their number."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    with threadpool_limits(2):
+        before = threads(None)
+        for executor, jobs in (("processes", 1), ("processes", 2), ("threads", 3), (f"dask:{dask}", 1)):
+            with sweeping(executor, None):
+                assert set(threads(None)) == {1}
+                assert {count for row in run_cells(threads, CELLS, jobs, "testing") for count in row} == {1}
+            run_cells(threads, CELLS, 1, "testing")
+        assert threads(None) == before
+        assert set(before) == {2}
+
+
+def test_cells_in_threads_do_not_switch_each_other_s_warnings_on():
+    filters = list(warnings.filters)
+    with sweeping("threads", None):
+        run_cells(warns, range(500), 8, "testing")
+    assert warnings.filters == filters
+
+
 @pytest.mark.parametrize(("executor", "jobs"), [("processes", 1), ("processes", 2), ("threads", 1), ("threads", 3)])
 def test_the_same_rows_whatever_computes_them(executor, jobs, tmp_path):
     finished = []
@@ -56,13 +97,43 @@ def test_the_same_rows_whatever_computes_them(executor, jobs, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_dask(tmp_path):
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed: pip install letcc[dask]")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(**options) as cluster:
-        for address in (f"dask:{cluster.scheduler_address}", "dask://" + cluster.scheduler_address.split("//")[1]):
-            with sweeping(address, tmp_path):
-                assert run_cells(square, CELLS, 1, "testing") == [square(cell) for cell in CELLS]
+@pytest.mark.parametrize("spelling", ["dask://{}", "dask:tcp://{}", "dask://tcp://{}", "dask:{}"])
+def test_dask(dask, spelling, tmp_path):
+    with sweeping(spelling.format(dask.removeprefix("tcp://")), tmp_path):
+        assert run_cells(square, CELLS, 1, "testing") == [square(cell) for cell in CELLS]
+
+
+def test_no_scheduler(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+
+    def unreachable(address, timeout):
+        raise OSError("timed out")
+
+    monkeypatch.setattr(distributed, "Client", unreachable)
+    refused = pytest.raises(InvalidInput, match=r"no Dask scheduler at 10\.0\.0\.1:8786: timed out")
+    with refused, sweeping("dask://10.0.0.1:8786", None):
+        run_cells(square, CELLS, 1, "testing")
+
+
+def test_dask_workers_without_the_checkout(dask, monkeypatch):
+    distributed = pytest.importorskip("distributed")
+
+    def lacking(*_):
+        raise ModuleNotFoundError("No module named 'theory'")
+
+    monkeypatch.setattr(distributed.Client, "run", lacking)
+    refused = pytest.raises(InvalidInput, match=r"need this checkout on their PYTHONPATH .*'theory'")
+    with refused, sweeping(f"dask:{dask}", None):
+        run_cells(square, CELLS, 1, "testing")
+
+
+def kills_itself(cell):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_of_a_sweep_is_told():
+    with pytest.raises(LetccError, match="was killed, perhaps for want of memory: run the same command again"):
+        run_cells(kills_itself, CELLS, 2, "testing")
 
 
 @pytest.mark.parametrize("executor", ["thread", "dask", "dask:", "dask://", "ray:1"])
@@ -90,6 +161,17 @@ class TestJournal:
             run_cells(interrupted, CELLS, 1, "testing", lambda cell, row: kept.append(cell))
         assert kept == list(range(7))
         assert not (tmp_path / "out").exists()
+
+    def test_a_program_that_ends_leaves_the_cells_of_others(self, tmp_path, count, monkeypatch):
+        with pytest.raises(KeyboardInterrupt), sweeping("processes", tmp_path):
+            run_cells(interrupted, CELLS, 1, "testing")
+        with sweeping("processes", tmp_path):
+            run_cells(square, CELLS, 1, "testing")
+        assert len(list((tmp_path / ".partial-cells").iterdir())) == 1
+        monkeypatch.setattr("theory.journal.code", lambda: "changed")
+        with sweeping("processes", tmp_path):
+            run_cells(square, CELLS, 1, "testing")
+        assert not (tmp_path / ".partial-cells").exists()
 
     def test_nothing_is_kept_unless_asked_for(self, tmp_path, count):
         with pytest.raises(KeyboardInterrupt):
@@ -133,7 +215,7 @@ class TestJournal:
         assert rows(square, CELLS)
         assert not rows(counted, CELLS)
         assert not rows(square, CELLS[1:])
-        monkeypatch.setattr("theory.journal._code", lambda: "changed")
+        monkeypatch.setattr("theory.journal.code", lambda: "changed")
         assert not rows(square, CELLS)
 
 

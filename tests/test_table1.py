@@ -21,6 +21,7 @@ from convergence.networks.trials import Case
 from convergence.studies import STUDIES, run_studies, slopes
 from convergence.table1 import PAPER, SETTINGS, find_subjects, judge, measure_table, schemes
 from letcc.exceptions import InvalidInput, LetccError
+from theory.cells import sweeping
 from theory.store import read_rows, read_table
 
 CHECKOUT = Path(__file__).parents[1]
@@ -45,10 +46,14 @@ def lines(folder):
 
 
 class TestCampaign:
-    def test_the_same_for_any_number_of_jobs(self, tmp_path):
-        one, two = (run_campaign(SUBJECT, CASES, 4, jobs, tmp_path / str(jobs)) for jobs in (1, 2))
-        pd.testing.assert_frame_equal(one, two, check_exact=True)
-        assert one["trial"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    def test_the_same_whatever_computes_it(self, tmp_path):
+        found = []
+        for executor, jobs in (("processes", 1), ("processes", 2), ("threads", 3)):
+            with sweeping(executor, None):
+                found.append(run_campaign(SUBJECT, CASES, 4, jobs, tmp_path / f"{executor}-{jobs}"))
+        for other in found[1:]:
+            pd.testing.assert_frame_equal(found[0], other, check_exact=True)
+        assert found[0]["trial"].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
     def test_finished_trials_are_not_repeated(self, tmp_path):
         first = run_campaign(SUBJECT, CASES, 2, 1, tmp_path)
@@ -76,11 +81,14 @@ class TestCampaign:
         assert torch.equal(torch.stack([tuning.pixels[0], test.pixels[0], tuning.pixels[1]]), every.pixels[:3])
         assert len(tuning) + len(test) == len(every)
 
-    def test_other_cases_or_seeds_are_kept_apart(self, tmp_path):
+    def test_other_cases_seeds_or_code_are_kept_apart(self, tmp_path, monkeypatch):
         run_campaign(SUBJECT, CASES, 1, 1, tmp_path)
         run_campaign(SUBJECT, CASES[:1], 1, 1, tmp_path)
         run_campaign(Subject("repvgg", "digits", None, 1), CASES, 1, 1, tmp_path)
         assert len(list(tmp_path.glob("*.jsonl"))) == 3
+        monkeypatch.setattr(campaign, "code", lambda: "changed")
+        run_campaign(SUBJECT, CASES, 1, 1, tmp_path)
+        assert len(list(tmp_path.glob("*.jsonl"))) == 4
 
     def test_a_killed_run_goes_on(self, tmp_path):
         """Killed when some trials are kept, and started again: the same table as without."""
@@ -182,6 +190,7 @@ class TestCommand:
         [
             (["--network", "resnet"], "there is no such network; there are lenet5 on digits"),
             (["--study", "nothing"], "there is no study 'nothing'"),
+            (["--executor", "ray"], "--executor is 'ray': it must be processes, threads, or dask://ADDRESS"),
             (["--network", "vit", "--dataset", "imagenet"], "there is no such network"),
             (["--network", "lenet5", "--dataset", "mnist"], "mnist needs the folder"),
         ],

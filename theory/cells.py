@@ -2,23 +2,24 @@
 
 import multiprocessing
 import os
-import shutil
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from threadpoolctl import threadpool_limits
 
-from letcc.exceptions import InvalidInput
-from theory.journal import Journal
+from letcc.exceptions import IllConditionedWarning, InvalidInput, LetccError
+from theory.journal import Journal, remove
 
 Cell = TypeVar("Cell")
 Row = TypeVar("Row")
@@ -28,6 +29,7 @@ Row = TypeVar("Row")
 class _Sweeps:
     executor: str = "processes"
     folder: Path | None = None
+    journals: set[Path] = field(default_factory=set)
 
 
 _DEFAULT = _Sweeps()
@@ -44,7 +46,7 @@ def sweeping(executor: str, out: Path | None) -> Iterator[None]:
         "processes", "threads", or "dask://" and the address of a scheduler, whose workers must have this checkout.
     out : Path or None
         Folder of the results. The cells of a program that is killed stay in it, and are taken from there when it is run
-        again; those of a program that ends are removed. None keeps nothing.
+        again; those of a program that ends are removed, and those that other code has left. None keeps nothing.
 
     Raises
     ------
@@ -54,14 +56,15 @@ def sweeping(executor: str, out: Path | None) -> Iterator[None]:
     known = executor in ("processes", "threads") or executor.startswith("dask:")
     if not known or not executor.removeprefix("dask:").strip("/"):
         raise InvalidInput(f"--executor is {executor!r}: it must be processes, threads, or dask://ADDRESS")
-    folder = out / ".partial-cells" if out else None
-    token = _SWEEPS.set(_Sweeps(executor, folder))
+    sweeps = _Sweeps(executor, out / ".partial-cells" if out else None)
+    token = _SWEEPS.set(sweeps)
     try:
-        yield
+        with _alike():
+            yield
     finally:
         _SWEEPS.reset(token)
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
+    if sweeps.folder and sweeps.folder.exists():
+        remove(sweeps.folder, sweeps.journals)
 
 
 def run_cells(
@@ -89,12 +92,19 @@ def run_cells(
     -------
     list
         Rows in the order of the cells.
+
+    Raises
+    ------
+    LetccError
+        If a worker process is killed.
     """
     sweeps = _SWEEPS.get() or _DEFAULT
     # a caller who keeps rows knows best which of them still hold
     folder = None if finished else sweeps.folder
     with Journal.of(folder, function, cells) if folder else nullcontext() as journal:
         rows: dict[int, Row] = dict(journal.rows) if journal else {}
+        if journal:
+            sweeps.journals.add(journal.path)
 
         def keep(index: int, row: Row) -> None:
             rows[index] = row
@@ -104,7 +114,7 @@ def run_cells(
                 finished(cells[index], row)
             advance()
 
-        with progress(label, len(cells)) as advance:
+        with progress(label, len(cells)) as advance, _alike():
             for _ in rows:
                 advance()
             missing = [index for index in range(len(cells)) if index not in rows]
@@ -114,10 +124,35 @@ def run_cells(
             elif missing:
                 with _executor(sweeps.executor, jobs) as executor:
                     with _deaf_to_the_keyboard():
-                        futures = {executor.submit(function, cells[index]): index for index in missing}
-                    for future in as_completed(futures):
-                        keep(futures[future], future.result())
+                        futures = {executor.submit(_elsewhere, function, cells[index]): index for index in missing}
+                    try:
+                        for future in as_completed(futures):
+                            keep(futures[future], future.result())
+                    except BrokenExecutor as error:
+                        raise LetccError(
+                            "a worker process was killed, perhaps for want of memory: run the same command again, with "
+                            "fewer --jobs"
+                        ) from error
     return [rows[index] for index in range(len(cells))]
+
+
+@contextmanager
+def _alike() -> Iterator[None]:
+    """Compute here as in any worker: see `_elsewhere`."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        _make_alike()
+        yield
+
+
+def _elsewhere(function: Callable[[Cell], Row], cell: Cell) -> Row:
+    """One cell in a worker, in a state that is never taken back, since other threads may be computing others."""
+    _make_alike()
+    return function(cell)
+
+
+def _make_alike() -> None:
+    threadpool_limits(1)  # sums that are split over threads round differently with their number
+    warnings.simplefilter("ignore", IllConditionedWarning)  # its effect is measured; threads share the filters
 
 
 @contextmanager
@@ -148,13 +183,16 @@ def _dask(address: str) -> Iterator[Executor]:
     except (OSError, ValueError) as error:
         raise InvalidInput(f"there is no Dask scheduler at {address}: {error}") from error
     with client:
+        try:
+            client.run(__import__, __name__)
+        except ImportError as error:
+            raise InvalidInput(f"Dask workers need this checkout on their PYTHONPATH ({error})") from error
         yield client.get_executor(pure=False)
 
 
 @contextmanager
 def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    # two OpenMP teams on the same cores wait for each other; the children inherit the setting
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ["OMP_NUM_THREADS"] = "1"  # for libraries that a process loads in its first cell; it is inherited
     spawn = multiprocessing.get_context("spawn")  # a fork after OpenMP has started can deadlock
     pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_end_with_parent)
     try:

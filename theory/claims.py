@@ -534,3 +534,13 @@ CLAIMS = (
 )
 
 BY_ID = {claim.id: claim for claim in CLAIMS}
+
+# of table-1: RMSE and relative accuracy, each with its standard deviation (arXiv 2406.00300)
+PAPER = {
+    ("lenet5", "mnist", "BACC"): (2.55, 0.43, 0.92, 0.04),
+    ("lenet5", "mnist", "LeTCC"): (2.18, 0.51, 0.94, 0.04),
+    ("repvgg", "cifar10", "BACC"): (2.44, 0.38, 0.83, 0.05),
+    ("repvgg", "cifar10", "LeTCC"): (2.04, 0.42, 0.87, 0.05),
+    ("vit-b16", "imagenet", "BACC"): (0.68, 0.13, 0.90, 0.07),
+    ("vit-b16", "imagenet", "LeTCC"): (0.62, 0.11, 0.94, 0.06),
+}

@@ -10,7 +10,7 @@ from letcc.exceptions import InvalidInput
 from theory.claims import BY_ID, Claim
 from theory.evidence import Scope
 from theory.options import unknown
-from theory.report import evidence_lines, print_verdict
+from theory.report import evidence_lines, facts, print_verdict
 
 _FIELDS = ("claim", "points", "full", "seed")  # of every cell alike, or said elsewhere
 
@@ -52,16 +52,7 @@ def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, 
     claim = BY_ID[row["claim"]]
     output.print(f"[bold]{claim.id}[/]{'  (negative control)' if claim.control else ''}")
     output.print(claim.statement, soft_wrap=True)
-    facts = {
-        "source": f"{claim.citation} ({claim.provenance})",
-        "superseded by": claim.superseded_by,
-        "quantity": claim.quantity,
-        "stragglers": claim.stragglers,
-        "lambda_d": claim.smoothing.formula if claim.method == "letcc" else "",
-        "noise": f"sigma = {claim.noise_std:g}" if claim.noise_std else "",
-        "judged on the cells of": claim.shares,
-    }
-    output.print("\n".join(f"{name}: {fact}" for name, fact in facts.items() if fact), soft_wrap=True, highlight=False)
+    output.print("\n".join(f"{name}: {fact}" for name, fact in facts(claim).items()), soft_wrap=True, highlight=False)
     output.print("\n[bold]Assumptions[/]")
     for assumption in claim.assumptions:
         met, why = assumption.check(claim)

@@ -4,10 +4,12 @@ import hashlib
 import os
 import pickle
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
+
+from theory.store import versions
 
 _CHECKSUM, _LENGTH = 16, 8
 
@@ -26,6 +28,7 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
         self.rows: dict[int, Any] = {}
         self._file = open(path, "a+b")  # noqa: SIM115  # closed by __exit__
         self._file.seek(0)
@@ -52,8 +55,8 @@ class Journal:
         Journal
         """
         name = f"{function.__module__}.{getattr(function, '__qualname__', function)}"
-        identity = hashlib.sha256("\n".join([_code(), name, *map(repr, cells)]).encode())
-        return cls(folder / identity.hexdigest()[:32])
+        identity = hashlib.sha256("\n".join([name, *map(repr, cells)]).encode())
+        return cls(folder / f"{code()}-{identity.hexdigest()[:32]}")
 
     def keep(self, index: int, row: Any) -> None:
         """Write a row.
@@ -76,6 +79,23 @@ class Journal:
         self._file.close()
 
 
+def remove(folder: Path, journals: set[Path]) -> None:
+    """Remove what is of no use any more, and the folder where it is empty then.
+
+    Parameters
+    ----------
+    folder : Path
+        Journals of other programs stay in it, unless other code has written them.
+    journals : set of Path
+        Whose sweeps have ended.
+    """
+    for path in folder.iterdir():
+        if path in journals or not path.name.startswith(code()):
+            path.unlink()
+    with suppress(OSError):
+        folder.rmdir()
+
+
 def _record(data: bytes, start: int) -> tuple[tuple[int, Any], int] | None:
     """The record at a place and the place after it, or None where there is no whole one."""
     body = start + _LENGTH + _CHECKSUM
@@ -88,11 +108,11 @@ def _record(data: bytes, start: int) -> tuple[tuple[int, Any], int] | None:
 
 
 @cache
-def _code() -> str:
+def code() -> str:
     """All of the code that a row depends on, in one number."""
-    digest = hashlib.sha256(repr([version(name) for name in ("numpy", "scipy")]).encode())
+    digest = hashlib.sha256(repr(versions()).encode())
     root = Path(__file__).parents[1]
     for package in ("letcc", "theory", "convergence"):
         for path in sorted((root / package).rglob("*.py")):
             digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return digest.hexdigest()[:16]

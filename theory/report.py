@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from letcc.rates import Verdict
-from theory.claims import BY_ID, Provenance
+from theory.claims import BY_ID, Claim, Provenance
 
 _NARROW = 120  # terminals narrower than this get the numbers only
 _LONGEST = max(map(len, BY_ID))
@@ -41,16 +41,32 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
             *([source] if output.width >= _NARROW else []),
         )
     output.print(table)
-    rows = [row for row in rows if not _awaits_measurement(row)]
-    expected = sum(row["verdict"] == row["expected"] for row in rows)
-    controls = sum(row["control"] and row["verdict"] == Verdict.REFUTED for row in rows)
+    expected, judged, controls = tally(rows)
     output.print(
-        f"{expected} of {len(rows)} verdicts are as expected, the refutation of {controls} false claims among them. "
+        f"{expected} of {judged} verdicts are as expected, the refutation of {controls} false claims among them. "
         "Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the error with their "
         "intervals; growth: exponent of error / (S^s N^n) in N along a curve, claimed to be at most 0. All about one "
         "claim: python -m theory --claim ID",
         soft_wrap=False,
     )
+
+
+def tally(rows: list[dict[str, Any]]) -> tuple[int, int, int]:
+    """How many verdicts are as expected.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As `print_verdicts` takes them.
+
+    Returns
+    -------
+    expected, judged, controls : int
+        Verdicts as expected; verdicts; false claims that are refuted.
+    """
+    rows = [row for row in rows if not _awaits_measurement(row)]
+    expected = sum(row["verdict"] == row["expected"] for row in rows)
+    return expected, len(rows), sum(row["control"] and row["verdict"] == Verdict.REFUTED for row in rows)
 
 
 def print_verdict(row: dict[str, Any]) -> str:
@@ -89,21 +105,69 @@ def evidence_lines(evidence: dict[str, Any] | None, *, everything: bool = False)
     -------
     list of str
     """
-    shown = {
+    shown = (evidence or {}) if everything else rested_on(evidence)
+    return [f"{name}: {number_text(value)}" for name, value in shown.items()]
+
+
+def rested_on(evidence: dict[str, Any] | None) -> dict[str, Any]:
+    """The part of the evidence that the verdict rests on.
+
+    Parameters
+    ----------
+    evidence : dict or None
+
+    Returns
+    -------
+    dict
+    """
+    return {
         name: value
         for name, value in (evidence or {}).items()
-        if everything or not (isinstance(value, str) or (isinstance(value, dict) and not value.get("judged", True)))
+        if not (isinstance(value, str) or (isinstance(value, dict) and not value.get("judged", True)))
     }
-    return [f"{name}: {_number(value)}" for name, value in shown.items()]
 
 
-def _number(value: Any) -> str:
+def number_text(value: Any) -> str:
+    """A piece of evidence as text, in brackets where the verdict does not rest on it.
+
+    Parameters
+    ----------
+    value : dict, float or str
+        An exponent with its interval, a number or a text.
+
+    Returns
+    -------
+    str
+    """
     if not isinstance(value, dict):
         return f"{value:.3g}" if isinstance(value, float) else str(value)
     if value["value"] is None:
         return "too few points"
     number = f"{value['value']:.2f} ± {(value['high'] - value['low']) / 2:.2f}"
     return number if value.get("judged", True) else f"({number})"
+
+
+def facts(claim: Claim) -> dict[str, str]:
+    """What a claim is about, by the name of the fact.
+
+    Parameters
+    ----------
+    claim : Claim
+
+    Returns
+    -------
+    dict of str to str
+    """
+    about = {
+        "source": f"{claim.citation} ({claim.provenance})",
+        "superseded by": claim.superseded_by,
+        "quantity": claim.quantity,
+        "stragglers": claim.stragglers,
+        "lambda_d": claim.smoothing.formula if claim.method == "letcc" else "",
+        "noise": f"sigma = {claim.noise_std:g}" if claim.noise_std else "",
+        "judged on the cells of": claim.shares,
+    }
+    return {name: fact for name, fact in about.items() if fact}
 
 
 def exit_status(rows: list[dict[str, Any]], *, partial: bool = False) -> int:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from letcc.exceptions import InvalidInput
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _PACKAGES = ("letcc", "numpy", "scipy", "torch")
 
 
@@ -36,10 +36,15 @@ def provenance(spec: dict[str, Any], seed: int | None = None) -> dict[str, Any]:
     return {
         "schema": SCHEMA_VERSION,
         "seed": seed,
-        "versions": {name: _version(name) for name in _PACKAGES},
+        "versions": versions(),
         "revision": _revision(),
         "spec": spec,
     }
+
+
+def versions() -> dict[str, str | None]:
+    """Of the packages that numbers depend on; None for one that is not installed."""
+    return {name: _version(name) for name in _PACKAGES}
 
 
 def _version(package: str) -> str | None:
@@ -148,12 +153,12 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     try:
         rows: list[dict[str, Any]] = [dict(row) for row in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError) as error:
-        raise _damaged(path, error) from error
+        raise InvalidInput(_damaged(path, error)) from error
     return rows
 
 
-def _damaged(path: Path, error: Exception) -> InvalidInput:
-    return InvalidInput(f"{path} is damaged ({error}): remove it, and make it again")
+def _damaged(path: Path, error: Exception) -> str:
+    return f"{path} is damaged ({error}): remove it, and make it again"
 
 
 def write_table(path: Path, table: pd.DataFrame, provenance: dict[str, Any]) -> None:
@@ -192,7 +197,7 @@ def read_table(path: Path) -> pd.DataFrame:
         table: pd.DataFrame = arrow.to_pandas()
         table.attrs["provenance"] = json.loads((arrow.schema.metadata or {})[b"letcc"])
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        raise _damaged(path, error) from error
+        raise InvalidInput(_damaged(path, error)) from error
     return table
 
 

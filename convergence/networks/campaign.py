@@ -9,17 +9,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import torch
 
 from convergence.networks.images import Images, load_images
 from convergence.networks.registry import find
 from convergence.networks.trained import trained
 from convergence.networks.trials import Case, run_trial
 from theory.cells import run_cells
+from theory.journal import code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import torch
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def run_campaign(subject: Subject, cases: Sequence[Case], trials: int, jobs: int
         Rows of `convergence.networks.trials.run_trial`, in the order of the trials.
     """
     _, images, identity = loaded(subject)  # missing images, or a network to be trained, before any work
-    spec = [identity, images.checksum(), subject.seed, [repr(case) for case in cases], _points(cases)]
+    spec = [code(), identity, images.checksum(), subject.seed, [repr(case) for case in cases], _points(cases)]
     key = hashlib.sha256(json.dumps(spec, sort_keys=True, default=str).encode()).hexdigest()[:16]
     path = folder / f"{subject.network}-{subject.dataset}-{key}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -116,13 +118,8 @@ def loaded(subject: Subject) -> tuple[torch.nn.Module, Images, dict[str, Any]]:
 
 
 def _run(trial: _Trial) -> list[dict[str, Any]]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # sums split over threads round differently with their number
-    try:
-        network, images, _ = loaded(trial.subject)
-        return run_trial(network, images, trial.cases, trial.subject.seed, trial.number)
-    finally:
-        torch.set_num_threads(threads)
+    network, images, _ = loaded(trial.subject)
+    return run_trial(network, images, trial.cases, trial.subject.seed, trial.number)
 
 
 def _points(cases: Sequence[Case]) -> str:

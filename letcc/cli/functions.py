@@ -29,6 +29,8 @@ def function_of(name: str) -> Iterator[Callable[..., Any]]:
     ------
     InvalidInput
         If there is no such function, or it raises.
+    LetccError
+        If what is done with it does.
     """
     module, _, attribute = name.partition(":")
     if not module or not attribute:

@@ -2,15 +2,16 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from letcc import CodedScheme, certify, certify_many
+from letcc import CodedScheme, certify, certify_many, optimal_squared_bias
 from letcc.nodes import FloatArray, IndexArray
 from letcc.rates import Verdict
 from letcc.scheme import PointFamily
+from letcc.smoothers import SmoothingSpline
 from letcc.stragglers import AtMost, ConsecutiveBlock
 from theory.evidence.base import AbstractEvidence, Cell, Row, Scope, doubling
 from theory.evidence.fits import describe, fit_sweep, weakest
@@ -90,7 +91,7 @@ class WorstBlocks(AbstractEvidence):
         return cells
 
     def examine(self, claim: "Claim", cell: Cell) -> Row:
-        """The worst pointwise mean squared error; see `AbstractEvidence.examine`."""
+        """The worst pointwise error, and the least possible where all answer; see `AbstractEvidence.examine`."""
         scheme = claim.scheme(cell.num_data, cell.num_workers, cell.points)
         if cell.sweep.startswith(_EVERY_SET):
             lost = AtMost(cell.stragglers)
@@ -112,6 +113,7 @@ class WorstBlocks(AbstractEvidence):
         }
         if not cell.stragglers:
             row["average"] = certify(scheme, ball=claim.ball, noise_std=claim.noise_std).worst_average_mse
+            row["optimum"] = _optimum(claim, scheme)
         return row
 
     def judge(self, claim: "Claim", table: list[Row]) -> tuple[Verdict, dict[str, Any]]:
@@ -151,6 +153,14 @@ def _name(sweep: str, family: PointFamily) -> str:
 def _rate(claim: "Claim", row: Row) -> float:
     n, s = float(claim.exponents["N"]), float(claim.exponents["S"])
     return float(row["num_workers"] ** n * (row["stragglers"] + 1) ** s)
+
+
+def _optimum(claim: "Claim", scheme: CodedScheme) -> float:
+    """What no decoder, with noise no linear one, has a smaller error than: see the claims on both."""
+    if not claim.noise_std:
+        return float(optimal_squared_bias(scheme.worker_points, scheme.data_points, ball=claim.ball).max())
+    best = replace(scheme, decoder=SmoothingSpline(claim.noise_std**2 / scheme.num_workers))
+    return certify(best, noise_std=claim.noise_std).worst_pointwise_mse
 
 
 def worst_block(claim: "Claim", scheme: CodedScheme, stragglers: int, *, every: bool) -> float:

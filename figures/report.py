@@ -1,0 +1,126 @@
+"""The page to read after the main job: every verdict, what it rests on, the figures, and what made them."""
+
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from figures.inline import Drawing, inline
+from figures.notation import notation
+from figures.registry import FIGURES
+from figures.results import MAIN_JOB, MissingResult, Results
+from figures.style import WIDTHS, style
+from letcc.exceptions import InvalidInput
+from theory.claims import BY_ID
+from theory.report import facts, number_text, rested_on, tally
+from theory.store import write_atomically
+
+_PAGES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_PAGES.filters |= {"notation": notation, "number": number_text}
+
+
+def write_report(folder: Path) -> Path:
+    """Write report/index.html in the folder of the results, the same bytes for the same results.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the results.
+
+    Returns
+    -------
+    Path
+        Of the page, which needs no other file and no network.
+
+    Raises
+    ------
+    MissingResult
+        If there are no verdicts; what else is missing, the page says.
+    InvalidInput
+        If a verdict is about no claim of the registry.
+    """
+    results = Results(folder)
+    rows = list(results.verdicts().values())
+    for row in rows:
+        if row["claim"] not in BY_ID:
+            raise InvalidInput(
+                f"{folder / 'verdicts.json'} is of another revision, since there is no claim {row['claim']!r} in this "
+                f"one: run {MAIN_JOB} --out {folder} again"
+            )
+    drawings, missing = _draw_all(results)
+    expected, judged, refuted = tally(rows)
+    text = _PAGES.get_template("report.html.j2").render(
+        claims=[_claim(row, drawings) for row in rows],
+        tally={"expected": expected, "judged": judged, "refuted": refuted, "controls": sum(r["control"] for r in rows)},
+        table_1=_table_1(results),
+        figures=FIGURES,
+        drawings=drawings,
+        missing=missing,
+        about=rows[0]["provenance"],
+        read=dict(sorted(results.read.items())),
+    )
+    path = folder / "report" / "index.html"
+    write_atomically(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+    return path
+
+
+def _draw_all(results: Results) -> tuple[dict[str, Drawing], dict[str, str]]:
+    """The figures, and what to do for those that lack results."""
+    drawings, missing = {}, {}
+    for name, module in FIGURES.items():
+        try:
+            with style():
+                drawings[name] = inline(module.draw(results, WIDTHS["page"]), name)
+        except MissingResult as error:
+            missing[name] = str(error)
+    return drawings, missing
+
+
+def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
+    claim, predicted = BY_ID[row["claim"]], row["predicted"]
+    kinds = {kind: row[kind] or {} for kind in ("certified", "measured")}
+    headlines = {}
+    for kind, evidence in kinds.items():
+        judged = rested_on(evidence)
+        # the exponents that the claim names; of others the first, which stands for the rest
+        headlines[kind] = {n: v for n, v in judged.items() if n in predicted} or dict(list(judged.items())[:1])
+    origin = row["provenance"]
+    seed = f" --seed {origin['seed']}" if origin["seed"] else ""
+    images = "" if origin["spec"].get("images", "digits") == "digits" else " --data-root FOLDER"
+    return {
+        "row": row,
+        "facts": {name: fact for name, fact in facts(claim).items() if name != "source"},
+        "assumptions": [(each.statement, *each.check(claim)) for each in claim.assumptions],
+        "predicted": " ".join(map(_power, claim.exponents, claim.exponents.values())),
+        "headlines": headlines,
+        "numbers": [
+            (name, predicted.get(name), *(kinds[kind].get(name) for kind in kinds))
+            for name in dict.fromkeys([*predicted, *kinds["certified"], *kinds["measured"]])
+        ],
+        "figures": [name for name in drawings if row["claim"] in FIGURES[name].CLAIMS],
+        "commands": [
+            *([f"python -m theory --claim {claim.id}{seed}"] if row["certified"] else []),
+            *([f"python -m convergence{seed}{images}"] if row["measured"] else []),
+        ],
+    }
+
+
+def _power(variable: str, exponent: Fraction) -> str:
+    base = variable if re.fullmatch(r"\w+|\|\w+\|", variable) else f"({variable})"
+    return base if exponent == 1 else f"{base}^({exponent})"
+
+
+def _table_1(results: Results) -> list[dict[str, Any]] | str:
+    """Rows of Table 1, or how to get them."""
+    try:
+        return results.rows("table1")
+    except MissingResult as error:
+        return str(error)
