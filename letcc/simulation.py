@@ -141,7 +141,7 @@ def batches(latency: AbstractLatency, rounds: int, num_workers: int, seed: Seed)
     Raises
     ------
     InvalidInput
-        If `rounds` is not a positive integer, or as for `AbstractLatency.sample`.
+        If `rounds` is not a positive integer, or as for `letcc.latency.AbstractLatency.sample`.
     """
     if not isinstance(rounds, (int, np.integer)) or rounds < 1:
         raise InvalidInput(f"rounds must be an integer of at least 1, not {rounds!r}")
