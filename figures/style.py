@@ -29,7 +29,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "recommended": {"color": "#CC79A7", "marker": "D", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     "lagrange": {"color": "#E69F00", "marker": "v", "linestyle": (0, (8, 2))},
     "uncoded": {"color": "0.3", "marker": "X", "linestyle": (0, (3, 1, 1, 1))},
-    "replicated": {"color": "#56B4E9", "marker": "P", "linestyle": (0, (4, 3))},
+    "replicated": {"color": "#3B9BD9", "marker": "P", "linestyle": (0, (4, 3))},
     "other": {"color": "#8C6D31", "marker": "<", "linestyle": (0, (12, 2))},
     "optimum": {"color": "black", "marker": "x", "linestyle": (0, (1, 1))},
 }

@@ -56,8 +56,8 @@ class OwnPool:
         self._living: set[_Worker] = set()
         self._closed = False
         self._tenders: list[threading.Thread] = []
-        # an abandoned generator may still hold this when the interpreter exits, which would wait for the processes
-        atexit.register(self._kill)
+        # an abandoned generator may hold this until the interpreter has frozen its threads, which nobody can join
+        atexit.register(self.close)
         try:
             workers = [self._launch() for _ in range(processes)]  # all at once, then wait for all
             for worker in workers:
@@ -98,7 +98,7 @@ class OwnPool:
             left, self._living = self._living, set()
         for worker in left:
             worker.bury()
-        atexit.unregister(self._kill)
+        atexit.unregister(self.close)
 
     def __enter__(self) -> Self:
         """Itself, started already."""

@@ -188,7 +188,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["--network", "resnet"], "there is no such network; there are lenet5 on digits"),
+            (["--network", "resnet"], "there is no network 'resnet'"),
             (["--study", "nothing"], "there is no study 'nothing'"),
             (["--executor", "ray"], "--executor is 'ray': it must be processes, threads, or dask://ADDRESS"),
             (["--network", "vit", "--dataset", "imagenet"], "there is no such network"),

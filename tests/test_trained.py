@@ -297,7 +297,7 @@ class TestCache:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["lenet6"], "no network 'lenet6' on 'digits'; there are"),
+            (["lenet6"], "there is no network 'lenet6': did you mean lenet5"),
             (["lenet5", "--dataset", "mnist"], "mnist needs the folder where its images lie"),
             (["lenet5", "--dataset", "mnist", "--download"], "--download needs a --data-root"),
         ],
