@@ -128,11 +128,12 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path, *, quick: bo
     certified = certify_all(replace(QUICK if quick else Scope(), seed=seed), jobs, out)
     rows = join(certified, measure(images, data_root, seed, jobs, out, output, quick=quick))
     write_rows(out / "verdicts.json", rows, provenance({"program": "verify", "quick": quick} | images, seed))
-    print_verdicts(rows, output)
-    output.print(f"Results are in {out.resolve()}", soft_wrap=True)
-    # a program of its own, since figures only ever reads results; the last line that it prints is the report's path
+    # a program of its own, since figures only ever reads results; it says what it drew, which would hide the table
     command = [sys.executable, "-m", "figures", "--out", str(out)]
-    drawn = subprocess.run(command, check=False, stdout=sys.stderr if quiet else None).returncode
+    drawn = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
+    print_verdicts(rows, output)
+    output.print(f"Results are in {out.resolve()}, figures in its folder figures. To read:", soft_wrap=True)
+    output.print(str(out.resolve() / "report" / "index.html"), soft_wrap=True)
     return exit_status(rows, partial=quick) or drawn
 
 

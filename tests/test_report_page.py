@@ -358,17 +358,16 @@ class TestProgram:
 
         rows = every_row()
         monkeypatch.setattr(verify, "images_used", lambda data_root: {"images": "digits"})
-        monkeypatch.setattr(verify, "certify_all", lambda *_: [row for row in rows if row["certified"]])
-        monkeypatch.setattr(verify, "measure", lambda *_: [row for row in rows if row["measured"]])
+        monkeypatch.setattr(verify, "certify_all", lambda *_, **__: [row for row in rows if row["certified"]])
+        monkeypatch.setattr(verify, "measure", lambda *_, **__: [row for row in rows if row["measured"]])
 
         def run(command, **_):
             assert command[1:] == ["-m", "figures", "--out", str(tmp_path)]
-            print("the report's path")
             return SimpleNamespace(returncode=0)
 
-        monkeypatch.setattr(verify, "subprocess", SimpleNamespace(run=run))
+        monkeypatch.setattr(verify, "subprocess", SimpleNamespace(run=run, DEVNULL=None))
         assert verify.verify(None, 0, 1, tmp_path) == 0
-        assert capsys.readouterr().out.splitlines()[-1] == "the report's path"
+        assert capsys.readouterr().out.splitlines()[-1] == str(tmp_path / "report" / "index.html")
 
 
 FLAGS = [

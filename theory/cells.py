@@ -11,6 +11,7 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, Th
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import TypeVar
 
@@ -203,18 +204,16 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 @contextmanager
 def _deaf_to_the_keyboard() -> Iterator[None]:
-    """Start workers that ignore Ctrl-C, which a terminal sends to all: the parent ends them, without their tracebacks.
+    """Start workers that never see Ctrl-C, which a terminal sends to all: the parent ends them, without tracebacks.
 
-    Only what is ignored before a process starts is ignored from its first moment on.
+    A process inherits what is blocked when it starts, and the parent gets what was pending when this is over.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # which may not touch signals, and is not interrupted
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    resource_tracker.ensure_running()  # starting it later would end the blocking
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def _end_with_parent() -> None:
