@@ -20,7 +20,7 @@ import pandas as pd
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import ks_2samp
+from scipy.stats import binomtest, ks_2samp
 
 from convergence.problems import zoo
 from letcc import CodedScheme, coded_map
@@ -99,28 +99,29 @@ def measure(cell: Cell) -> list[dict[str, Any]]:
     -------
     list of dict
         A row for each number of answers waited for and each deadline: the quantiles of the time to answer, each with
-        its 95 % interval; the share of rounds that could be decoded; means of the quality with their 95 % interval.
+        its 95 % interval; the share of rounds that could be decoded, and means of the quality, with theirs.
     """
     model = MODELS[cell.latency]
     # all schemes meet the same rounds
     seed = np.random.SeedSequence([cell.seed, list(MODELS).index(cell.latency)])
     deadlines = np.quantile(model.sample(1000, WORKERS, seed), DEADLINES)
-    quality = None if cell.scheme in BASELINES else _Quality(cell)
+    correlation = getattr(model, "correlation", 0.0)
+    quality = None if cell.scheme in BASELINES else _Quality(cell, correlation)
     waits = [DATA] if quality is None else sorted({quality.least, *(wait for wait in WAITS if wait >= quality.least)})
     parts = list(batches(model, cell.rounds, WORKERS, seed))
     elapsed = np.concatenate([_finished(cell.scheme, times, waits) for times in parts])
     some = parts[0][:SETS]
     rows = []
     for place, wait in enumerate(waits):
-        row: dict[str, Any] = {"rule": "wait for", "wait_for": wait, "deadline": None, "decoded": 1.0}
-        row |= _quantiles(elapsed[:, place], QUANTILES, getattr(model, "correlation", 0.0))
+        row: dict[str, Any] = {"rule": "wait for", "wait_for": wait, "deadline": None}
+        row |= _quantiles(elapsed[:, place], QUANTILES, correlation) | _share(np.ones(SETS), correlation)
         rows.append(row | (quality.of(some <= elapsed[:SETS, place, None]) if quality else _exact()))
     for deadline in deadlines:
         row = {"rule": "deadline", "wait_for": None, "deadline": float(deadline)}
         if quality:
             row |= quality.of(some <= deadline)
         else:
-            row |= _exact() | {"decoded": float(np.mean(elapsed <= deadline))}
+            row |= _exact() | _share(elapsed <= deadline, correlation)
         rows.append(row)
     keys = {"latency": cell.latency, "task": cell.task, "scheme": cell.scheme, "workers": WORKERS, "data": DATA}
     return [keys | row for row in rows]
@@ -142,12 +143,9 @@ def _exact() -> dict[str, float]:
 
 
 def _quantiles(samples: np.ndarray, quantiles: dict[str, float], correlation: float = 0.0) -> dict[str, float]:
-    """Sample quantiles, and 95 % intervals from order statistics.
-
-    Rounds of a Markov chain count for as many independent ones as tell as much about a mean of its states.
-    """
+    """Sample quantiles, and 95 % intervals from order statistics."""
     ordered, count = np.sort(samples), samples.size
-    independent = count * (1 - correlation) / (1 + correlation)
+    independent = _independent(count, correlation)
     found: dict[str, float] = {}
     for name, q in quantiles.items():
         margin = 1.96 * np.sqrt(q * (1 - q) / independent)
@@ -156,10 +154,25 @@ def _quantiles(samples: np.ndarray, quantiles: dict[str, float], correlation: fl
     return found
 
 
+def _share(decoded: np.ndarray, correlation: float) -> dict[str, float]:
+    """The share of rounds that were decoded, with Wilson's 95 % interval."""
+    share, rounds = float(np.mean(decoded)), max(1, round(_independent(decoded.size, correlation)))
+    interval = binomtest(round(share * rounds), rounds).proportion_ci(0.95, method="wilson")
+    # rounding to a whole number of independent rounds may leave the share itself outside
+    low, high = min(share, float(interval.low)), max(share, float(interval.high))
+    return {"decoded": share, "decoded_low": low, "decoded_high": high}
+
+
+def _independent(rounds: int, correlation: float) -> float:
+    """As many independent rounds as tell as much about a mean as these of a Markov chain."""
+    return rounds * (1 - correlation) / (1 + correlation)
+
+
 class _Quality:
     """How good what a scheme decodes is."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Cell, correlation: float) -> None:
+        self._correlation = correlation  # of one round with the next
         scheme = SCHEMES[cell.scheme]()
         self.least = scheme.min_received if cell.scheme == "Lagrange" else WAITS[0]
         function, draws = _task(cell)
@@ -167,18 +180,19 @@ class _Quality:
         self._draws = [(s, function(s.encode(x)), function(x)) for s, x in zip(fitted, draws, strict=True)]
 
     def of(self, masks: np.ndarray) -> dict[str, float]:
-        errors, agreed, decoded = [], [], 0
+        errors, agreed, decoded = [], [], np.zeros(len(masks))
         for number, mask in enumerate(masks):
             scheme, outputs, truth = self._draws[number % len(self._draws)]
             if mask.sum() < self.least:
                 continue
-            decoded += 1
+            decoded[number] = 1
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", IllConditionedWarning)  # Lagrange's, which is what is measured
                 estimate = scheme.decode(outputs[mask], mask)
             errors.append(rmse(estimate, truth))
             agreed.append(relative_accuracy(estimate, truth) if truth.ndim == 2 else np.nan)
-        return {"decoded": decoded / len(masks)} | _mean("rmse", errors) | _mean("relative_accuracy", agreed)
+        share = _share(decoded, self._correlation)
+        return share | _mean("rmse", errors) | _mean("relative_accuracy", agreed)
 
 
 def _mean(name: str, values: list[float]) -> dict[str, float]:

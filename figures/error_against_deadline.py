@@ -8,8 +8,8 @@ from figures.style import LOOK, in_band
 
 CAPTION = (
     "Quality against the time that the deadline leaves after the fastest answer, in units of that one, under four "
-    "models of slow workers: RMSE on a smooth function and relative accuracy on LeNet5, with 95 % intervals, over the "
-    "rounds that could be decoded; and the share of these. Uncoded and replicated computing is exact when in time."
+    "models of slow workers: RMSE on a smooth function and relative accuracy on LeNet5, over the rounds that "
+    "could be decoded, and the share of these, with 95 % intervals. Uncoded and replicated computing is exact when in time."
 )
 CLAIMS = ()
 _ROWS = {"smooth": ("rmse", "RMSE, smooth f"), "LeNet5": ("relative_accuracy", "rel. accuracy,\nLeNet5")}
@@ -45,7 +45,7 @@ def draw(results: Results, width: float) -> Figure:
             for scheme, points in of.groupby("scheme", sort=False):
                 look = LOOK[scheme.lower()] | {"markersize": 3, "label": scheme}
                 if row == "decoded":
-                    axis.plot(points.deadline - 1, points.decoded, **look)
+                    in_band(axis, points.deadline - 1, points, "decoded", **look)
                 elif scheme not in ("uncoded", "replicated"):
                     points = points[points.decoded >= _SHARE]
                     in_band(axis, points.deadline - 1, points, _ROWS[row][0], **look)

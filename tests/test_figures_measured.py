@@ -69,12 +69,13 @@ def latency():
                 about = {"latency": model, "task": task, "scheme": scheme, "workers": 100, "data": 20}
                 baseline = scheme in ("uncoded", "replicated")
                 for wait in (20,) if baseline else (39, 60, 80) if scheme == "Lagrange" else (50, 60, 80):
-                    row = {"rule": "wait for", "wait_for": wait, "deadline": None, "decoded": 1.0}
+                    row = {"rule": "wait for", "wait_for": wait, "deadline": None} | with_interval("decoded", 1.0)
                     for name, value in QUANTILES.items():
                         row |= with_interval(name, factor * value * wait)
                     rows.append(about | row)
                 for deadline, decoded in ((1.5, 0.01), (2.0, 0.6), (11.0, 1.0)):
-                    row = {"rule": "deadline", "wait_for": None, "deadline": deadline, "decoded": decoded}
+                    row = {"rule": "deadline", "wait_for": None, "deadline": deadline}
+                    row |= with_interval("decoded", decoded)
                     error = with_interval("rmse", factor / deadline)
                     accuracy = with_interval("relative_accuracy", 0.05 * deadline if task == "LeNet5" else np.nan)
                     rows.append(about | row | error | accuracy)
@@ -265,6 +266,7 @@ def test_error_against_deadline(draw):
         np.testing.assert_allclose(accuracies["BACC"].get_xydata(), [[1, 0.1], [10, 0.55]])
         for scheme in (*errors, "uncoded", "replicated"):
             np.testing.assert_allclose(shares[scheme].get_xydata(), [[0.5, 0.01], [1, 0.6], [10, 1]])
+        np.testing.assert_allclose(band(column[2], 0)[1:], [[0.005, 0.3, 0.5], [0.02, 1.2, 2]])
 
 
 def test_tail_against_redundancy(draw):

@@ -328,6 +328,14 @@ class TestProgram:
         assert rows["wait_for"].min() == 39
         assert rows[rows["rule"] == "deadline"]["decoded"].iloc[0] == 0
 
+    def test_shares_have_intervals(self):
+        """Wilson's interval of 8 of 10."""
+        ten = np.arange(10) < 8
+        expected = {"decoded": 0.8, "decoded_low": 0.49016, "decoded_high": 0.94331}
+        assert latency._share(ten, 0.0) == pytest.approx(expected, abs=1e-5)
+        assert latency._share(np.tile(ten, 3), 0.5) == pytest.approx(expected, abs=1e-5)  # a third are independent
+        assert latency._share(np.ones(200), 0.0)["decoded_high"] == 1
+
     def test_agreement_is_a_joint_statement(self):
         rows = [
             {"latency": name, "wait_for": wait, "quantile": q, "within": q == "p50", "p_value": p}
