@@ -8,8 +8,8 @@ from figures.style import LOOK, in_band
 
 CAPTION = (
     "Quality against the time that the deadline leaves after the fastest answer, in units of that one, under four "
-    "models of slow workers: RMSE on a smooth function and relative accuracy on LeNet5, over the rounds that "
-    "could be decoded, and the share of these, with 95 % intervals. Uncoded and replicated computing is exact when in time."
+    "models of slow workers: RMSE on a smooth function and relative accuracy on LeNet5, over the rounds that could be "
+    "decoded, and the share of these, with 95 % intervals. Uncoded and replicated computing is exact when in time."
 )
 CLAIMS = ()
 _ROWS = {"smooth": ("rmse", "RMSE, smooth f"), "LeNet5": ("relative_accuracy", "rel. accuracy,\nLeNet5")}
