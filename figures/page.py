@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from figures.registry import FIGURES
+from figures.registry import FIGURES, TABLES
 from figures.results import MissingResult, Results
 from figures.style import FORMATS
 from theory.store import write_atomically
@@ -36,11 +36,11 @@ def render() -> str:
     str
         Markdown.
     """
-    return "\n".join([_HEAD, *map(_section, FIGURES)])
+    return "\n".join([_HEAD, *map(_section, [*FIGURES, *TABLES])])
 
 
 def _section(name: str) -> str:
-    module = FIGURES[name]
+    module = TABLES.get(name) or FIGURES[name]
     facts = {
         "In the paper": _IN_THE_PAPER.get(name),
         "Claims": ", ".join(f"[{claim}](claims.md#{claim.replace('.', '')})" for claim in module.CLAIMS),
@@ -53,8 +53,9 @@ def _section(name: str) -> str:
 
 def _made_by(name: str) -> str:
     """The command that a figure asks for where there are no results."""
+    nowhere = Results(_PAGE.with_name("nowhere"))
     try:
-        FIGURES[name].draw(Results(_PAGE.with_name("nowhere")), 1.0)
+        TABLES[name].rows(nowhere) if name in TABLES else FIGURES[name].draw(nowhere, 1.0)
     except MissingResult as missing:
         asked = re.search(r": run (.+) --out ", str(missing))
         assert asked

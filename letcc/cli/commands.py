@@ -292,9 +292,8 @@ def _model(text: str) -> latency.AbstractLatency:
     if name not in MODELS:
         raise InvalidInput(unknown("model of latencies", name, MODELS))
     model = MODELS[name]
-    given = dict(part.split("=", 1) for part in rest.split(",") if "=" in part)
     try:
-        return model(**{key: float(value) for key, value in given.items()})
+        return model(**{key: float(value) for key, value in (part.split("=") for part in rest.split(",") if part)})
     except (TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
