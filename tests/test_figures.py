@@ -666,7 +666,7 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("option", "there_are"),
         [
-            ("--only", ("did you mean",)),
+            ("--only", ("error-against-workers", "table-1")),
             ("--format", ("pdf", "tex")),
             ("--width", ("column", "page")),
         ],
