@@ -94,10 +94,10 @@ class ForeignScheme:
             decoded = decoded.detach().cpu()
         try:
             found = np.asarray(decoded)
-            array = found.real.astype(np.float64)
+            array = found if np.iscomplexobj(found) else found.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"{self} decodes to what is not an array of real numbers: {error}") from error
-        if np.iscomplexobj(found):
+        if np.iscomplexobj(array):
             raise InvalidInput(f"{self} decodes real outputs to complex ones: let its decode return the real part")
         expected = self.data_points.size, outputs.shape[1]
         if array.shape != expected:
