@@ -128,7 +128,7 @@ class TestTheory:
         assert printed["optimal-recovery"] == "1 within 1e-14"
         assert rows["optimal-recovery"]["certified"]["LeTCC's distance from 1"] < 1e-14
         assert float(printed["lagrange-threshold"]) < 1e-8
-        assert rows["lagrange-threshold"]["certified"]["largest error at threshold"] < 1e-12
+        assert rows["lagrange-threshold"]["certified"]["largest error at the threshold, K = 4"] < 1e-12
 
     def test_table_and_rows_have_one_origin(self, certified):
         _, out = certified

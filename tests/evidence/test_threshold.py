@@ -53,7 +53,7 @@ class TestCertified:
         assert list(every.num_workers) == [6, 9, 12]
         assert list(every.threshold) == [4, 7, 10]
         assert (every.error <= 1e-8).all()
-        assert rows[CLAIM.id]["certified"]["largest error at threshold"] == every.error.max()
+        assert rows[CLAIM.id]["certified"]["largest error at the threshold, K = 4"] == every.error.max()
         for sweep in ("every set", "sampled", "growing"):
             assert errors(CLAIM.id, sweep).refused.all()
 

@@ -97,10 +97,10 @@ class RecoveryThreshold(AbstractEvidence):
             [row for row in table if row["sweep"] == sweep] for sweep in ("every set", "sampled", "growing")
         )
         largest = max(row["error"] for row in every)
-        evidence: dict[str, Any] = {"largest error at threshold": largest}
+        evidence: dict[str, Any] = {f"largest error at the threshold, K = {self.num_data}": largest}
         for row in sampled:
-            evidence[f"N = {row['num_workers']}, threshold {row['threshold']}: condition, error"] = (
-                f"{row['condition']:.1e}, {row['typical']:.1e}"
+            evidence[f"N = {row['num_workers']}, threshold {row['threshold']}: condition, error (largest)"] = (
+                f"{row['condition']:.1e}, {row['typical']:.1e} ({row['error']:.1e}): rounding, times the condition"
             )
         growth = linregress([row["threshold"] for row in growing], np.log([row["condition"] for row in growing]))
         evidence["condition's growth per worker, N = 2 threshold"] = float(np.exp(growth.slope))
