@@ -135,6 +135,24 @@ class TestCertify:
         ours = answer("certify", "-K", 4, "-N", 20, "-S", 5)
         assert mine["worst_pointwise_mse"] == pytest.approx(ours["worst_pointwise_mse"], rel=1e-9)
 
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("import sys\nsys.exit(0)", "leaves.py, line 2: SystemExit: 0"),
+            ("import sys\ndef make(k, n):\n    sys.exit('enough')", "leaves.py, line 3: SystemExit: enough"),
+            ("def make(k, n):\n    raise BaseException('odd')", "leaves.py, line 2: BaseException: odd"),
+            ("\n\ndef make(k, n:", "leaves.py, line 3: SyntaxError: "),
+        ],
+    )
+    def test_a_module_that_leaves_is_named(self, tmp_path, monkeypatch, text, message):
+        (tmp_path / "leaves.py").write_text(text)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delitem(sys.modules, "leaves", raising=False)
+        finished = run("letcc", "certify", "--scheme", "leaves:make")
+        assert finished.exit_code == 2
+        assert "Error: leaves:make failed in " in finished.stderr
+        assert message in finished.stderr
+
     def test_rates(self, monkeypatch):
         small = {"workers": (16, 32, 64, 128), "stragglers": (1, 3, 5), "straggler_workers": 64}
         expected = letcc.certify_rates(CodedScheme.letcc, **small)

@@ -28,7 +28,7 @@ def function_of(name: str) -> Iterator[Callable[..., Any]]:
     Raises
     ------
     InvalidInput
-        If there is no such function, or it raises.
+        If there is no such function, or it raises or exits.
     LetccError
         If what is done with it does.
     """
@@ -39,10 +39,10 @@ def function_of(name: str) -> Iterator[Callable[..., Any]]:
     try:
         with redirect_stdout(sys.stderr):  # what it prints is no result
             yield _imported(module, attribute)
-    except LetccError:
-        raise
-    except Exception as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
+    except BaseException as error:  # of sys.exit() too: the program's status is not the function's to choose
+        if isinstance(error, (LetccError, KeyboardInterrupt)):
+            raise
+        where = error if isinstance(error, SyntaxError) else traceback.extract_tb(error.__traceback__)[-1]
         raise InvalidInput(
             f"{name} failed in {where.filename}, line {where.lineno}: {type(error).__name__}: {error}"
         ) from error
