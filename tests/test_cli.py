@@ -337,6 +337,23 @@ class TestAsAProgram:
         assert json.loads(finished.stdout)["worst_pointwise_mse"] == expected
         assert finished.stderr == ""
 
+    def test_what_a_function_prints_is_no_result_by_whatever_way(self, tmp_path):
+        (tmp_path / "loud.py").write_text(
+            "import ctypes, os, subprocess, sys, letcc\n"
+            "def make(k, n):\n"
+            "    print('by Python')\n"
+            "    print('past it', file=sys.__stdout__)\n"
+            "    os.write(1, b'by number\\n')\n"
+            "    subprocess.run(['echo', 'by another'], check=True)\n"
+            "    ctypes.CDLL(None).puts(b'by C')\n"
+            "    return letcc.CodedScheme.letcc(k, n)\n"
+        )
+        code = f"import os, sys; sys.path.insert(0, os.getcwd()); os.chdir({str(tmp_path)!r})\n{SCRIPT}"
+        finished = started(code, "certify", "--scheme", "loud:make", "-K", "4", "-N", "20", "--json")
+        assert json.loads(finished.stdout)["scheme"] == "loud:make"
+        said = {"by Python", "past it", "by number", "by another", "by C"}
+        assert set(finished.stderr.splitlines()) == said
+
     def test_ctrl_c_while_it_imports(self):
         code = "import signal, sys\nimport theory.interrupt\nsignal.raise_signal(signal.SIGINT)"
         finished = started(code)

@@ -1,9 +1,11 @@
 """Functions of the user's own, named on the command line: ``package.module:function``."""
 
+import ctypes
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -37,7 +39,7 @@ def function_of(name: str) -> Iterator[Callable[..., Any]]:
         raise InvalidInput(f"{name!r} is no function of a module: give package.module:function")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        with redirect_stdout(sys.stderr):  # what it prints is no result
+        with redirect_stdout(sys.stderr), _descriptor_redirected():  # what it prints is no result
             yield _imported(module, attribute)
     except BaseException as error:  # of sys.exit() too: the program's status is not the function's to choose
         if isinstance(error, (LetccError, KeyboardInterrupt)):
@@ -48,6 +50,33 @@ def function_of(name: str) -> Iterator[Callable[..., Any]]:
         ) from error
     finally:
         sys.path.pop(0)
+
+
+@contextmanager
+def _descriptor_redirected() -> Iterator[None]:
+    """What goes past `sys.stdout`, as from C or another process, goes to standard error too."""
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed
+        yield
+        return
+    try:
+        _flush()
+        with suppress(OSError):  # standard error is closed
+            os.dup2(2, 1)
+        yield
+    finally:
+        _flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _flush() -> None:
+    """Write out what Python and C still hold for the descriptor."""
+    if sys.__stdout__ is not None:
+        sys.__stdout__.flush()
+    with suppress(TypeError):  # on Windows, which has no library of the program's own
+        ctypes.CDLL(None).fflush(None)
 
 
 def _imported(module: str, attribute: str) -> Any:
