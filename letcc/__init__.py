@@ -1,5 +1,9 @@
 """Coded computing for general functions: schemes, and exact certificates of their worst error."""
 
+from letcc.cli import interrupt as _interrupt  # noqa: F401  # first, for its effect on the script
+
+# isort: split
+
 from letcc import exceptions, latency, metrics, nodes, ordering, simulation, smoothers, stragglers
 from letcc.certificate_sets import Certificates, certify_many
 from letcc.certificates import Certificate, certify

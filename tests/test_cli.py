@@ -354,10 +354,39 @@ class TestAsAProgram:
         said = {"by Python", "past it", "by number", "by another", "by C"}
         assert set(finished.stderr.splitlines()) == said
 
-    def test_ctrl_c_while_it_imports(self):
-        code = "import signal, sys\nimport theory.interrupt\nsignal.raise_signal(signal.SIGINT)"
-        finished = started(code)
+    @pytest.mark.parametrize("words", [["-c", SCRIPT], *(["-m", name] for name in PROGRAMS)], ids="-".join)
+    def test_ctrl_c_while_it_imports(self, tmp_path, words):
+        (tmp_path / "scipy.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)")
+        environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{CHECKOUT}"}
+        words = [sys.executable, *words, "--help"]
+        finished = subprocess.run(words, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
         assert (finished.returncode, finished.stderr) == (130, "Interrupted\n")
+
+    def test_ctrl_c_in_programs_of_others_is_theirs(self):
+        finished = started("import sys, letcc; print(sys.excepthook is sys.__excepthook__)")
+        assert finished.stdout == "True\n"
+
+    def test_as_a_module_and_its_version(self):
+        words = [sys.executable, "-m", "letcc", "--version"]
+        finished = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True)
+        assert (finished.returncode, finished.stdout) == (0, f"letcc {letcc.__version__}\n")
+
+    @pytest.mark.parametrize("program", ["letcc", "theory"])
+    def test_where_signs_cannot_be_printed(self, program):
+        environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+        words = {"letcc": ["schemes"], "theory": ["--claim", "letcc-noiseless", "--max-n", "1024", "--jobs", "1"]}
+        words = [sys.executable, "-m", program, *words[program]]
+        finished = subprocess.run(words, cwd=CHECKOUT, env=environment, capture_output=True, text=True)
+        assert finished.returncode == 0, finished.stderr
+        assert finished.stdout.isascii()
+        assert "Traceback" not in finished.stderr
+
+    @pytest.mark.parametrize("words", ["schemes", "certify --json", "--help"])
+    def test_where_nothing_can_be_printed(self, words):
+        command = f"{sys.executable} -m letcc {words} >&-"
+        finished = subprocess.run(command, shell=True, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
+        said = "Error: standard output is closed, so that nothing can be printed: send it to /dev/null instead\n"
+        assert (finished.returncode, finished.stderr) == (2, said)
 
     def test_a_reader_who_leaves(self):
         """As with | head."""

@@ -38,8 +38,18 @@ Degree = Annotated[int | None, typer.Option(min=0, metavar="D", help="Of the fun
 app = Program()
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"letcc {letcc.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Coded computing: run any function on workers some of which never answer.
 
     For example: letcc certify --scheme letcc -K 20 -N 100 -S 10

@@ -1,10 +1,12 @@
 """What all programs have in common: how options are spelt, and what a mistake of the user looks like."""
 
 import inspect
+import sys
 import traceback
 from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from functools import wraps
+from io import TextIOWrapper
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -26,6 +28,18 @@ class Program(typer.Typer):
 
     def __init__(self) -> None:
         super().__init__(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Run it, on a standard output that takes every character."""
+        if sys.stdout is None:
+            typer.echo(
+                "Error: standard output is closed, so that nothing can be printed: send it to /dev/null instead",
+                err=True,
+            )
+            sys.exit(2)
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # with ? for what its encoding has not
+        return super().__call__(*args, **options)
 
     def command(self, name: str | None = None, **options: Any) -> Callable[[Function], Function]:
         """Register a command, as `typer.Typer.command` does."""
