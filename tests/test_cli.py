@@ -135,6 +135,15 @@ class TestCertify:
         ours = answer("certify", "-K", 4, "-N", 20, "-S", 5)
         assert mine["worst_pointwise_mse"] == pytest.approx(ours["worst_pointwise_mse"], rel=1e-9)
 
+    def test_a_scheme_of_other_sizes_than_asked_is_refused(self, tmp_path, monkeypatch):
+        (tmp_path / "own_sizes.py").write_text("import letcc\ndef make(k, n): return letcc.CodedScheme.letcc(4, 30)\n")
+        monkeypatch.chdir(tmp_path)
+        for words in (["-K", 5, "-N", 30], ["-K", 4, "-N", 31]):
+            finished = run("letcc", "certify", "--scheme", "own_sizes:make", *words)
+            assert finished.exit_code == 2
+            assert "made a scheme of K = 4 and N = 30 where K = " in finished.stderr
+        assert run("letcc", "certify", "--scheme", "own_sizes:make", "-K", 4, "-N", 30).exit_code == 0
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [

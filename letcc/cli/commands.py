@@ -139,7 +139,7 @@ def certify(
         if builtin
         else function_of(scheme) as make
     ):
-        made = make(num_data, num_workers)
+        made = _checked(scheme, make(num_data, num_workers), num_data, num_workers)
         report = letcc.certify_rates(make) if rates else None
         try:
             found = _certified(made, lost, received, ball, noise_std)
@@ -195,11 +195,20 @@ def _number(text: Any) -> Any:
         return text  # the name of a rule, or what the scheme refuses
 
 
+def _checked(name: str, made: Any, num_data: int, num_workers: int) -> CodedScheme:
+    if not isinstance(made, CodedScheme):
+        raise InvalidInput(f"{name} made {made!r}: it must make a letcc.CodedScheme")
+    if (made.num_data, made.num_workers) != (num_data, num_workers):
+        raise InvalidInput(
+            f"{name} made a scheme of K = {made.num_data} and N = {made.num_workers} where K = {num_data} and "
+            f"N = {num_workers} are asked for: let it make what it is asked for, or give those by -K and -N"
+        )
+    return made
+
+
 def _certified(
     scheme: CodedScheme, lost: int | None, received: str | None, ball: Any, noise_std: float
 ) -> dict[str, Any]:
-    if not isinstance(scheme, CodedScheme):
-        raise InvalidInput(f"the function made {scheme!r}: it must make a letcc.CodedScheme")
     n = scheme.num_workers
     kept = np.arange(n) if received is None else np.array(_listed(received, n))
     if lost:
