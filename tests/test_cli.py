@@ -215,6 +215,7 @@ class TestPlan:
         assert finished.stderr.startswith("No plan: no scheme stays below 0.1")
 
 
+ODD_NUMERALS = ("", "+3", "1_0", "\u0663", "-3", "3-", "1-2-3", "1.0", "9" * 100)
 PLAN = ("plan", "numpy:sin", "--deadline", 3, "--target", 0.1)
 
 
@@ -236,7 +237,8 @@ PLAN = ("plan", "numpy:sin", "--deadline", 3, "--target", 0.1)
         (["certify", "-S", 1, "--received", "3"], "give one of them"),
         (["certify", "--received", "0-10000000000"], "the workers are numbered from 0 to 99"),
         (["certify", "--received", "0,,2"], "give numbers and spans of them"),
-        (["certify", "--received", "5-3"], "received is empty"),
+        (["certify", "--received", "0,9-5"], "'9-5' in --received runs backwards: give 5-9"),
+        *((["certify", "--received", f"0,{part}"], f"{part!r} in --received: give") for part in ODD_NUMERALS),
         (["certify", "-K", 0], "-K"),
         (["certfy"], "certify"),
         ([*PLAN], "either --latency or --trace"),

@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import fields
@@ -236,14 +237,15 @@ def _listed(text: str, num_workers: int) -> list[int]:
     """Worker indices of "0,3,5-9"."""
     found: list[int] = []
     for part in text.split(","):
-        first, dash, last = part.partition("-")
-        try:
-            span = range(int(first), int(last if dash else first) + 1)
-        except ValueError:
-            raise InvalidInput(f'{part!r} in --received: give numbers and spans of them, such as "0,3,5-9"') from None
-        if span.stop > num_workers:
+        span = re.fullmatch("([0-9]{1,99})(?:-([0-9]{1,99}))?", part.strip())
+        if span is None:
+            raise InvalidInput(f'{part!r} in --received: give numbers and spans of them, such as "0,3,5-9"')
+        first, last = int(span[1]), int(span[2] or span[1])
+        if last < first:
+            raise InvalidInput(f"{part!r} in --received runs backwards: give {last}-{first}")
+        if last >= num_workers:
             raise InvalidInput(f"{part!r} in --received: the workers are numbered from 0 to {num_workers - 1}")
-        found += span
+        found += range(first, last + 1)
     return found
 
 
