@@ -13,6 +13,8 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
+MOST_POINTS = 2**53
+
 
 def chebyshev_first_kind(n: int) -> FloatArray:
     """Chebyshev points of the first kind, the roots of ``T_n``.
@@ -120,6 +122,8 @@ def _count(n: int) -> int:
         raise InvalidInput(f"the number of points must be an integer, not {n!r}") from None
     if count < 1:
         raise InvalidInput(f"the number of points must be at least 1, not {count}")
+    if count > MOST_POINTS:
+        raise InvalidInput(f"the number of points must be at most {MOST_POINTS}, which floats can tell apart")
     return count
 
 

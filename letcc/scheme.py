@@ -11,6 +11,7 @@ from letcc._prepared import PREPARED, Prepared, read_only
 from letcc.arrays import Values, as_columns, combine, untraced
 from letcc.exceptions import InvalidInput, NotFitted, TooFewReceived
 from letcc.nodes import (
+    MOST_POINTS,
     FloatArray,
     as_points,
     chebyshev_first_kind,
@@ -514,6 +515,8 @@ def _integer(value: int, name: str) -> int:
 def _at_least_one(count: int, name: str) -> int:
     if _integer(count, name) < 1:
         raise InvalidInput(f"{name} is {count}: it must be at least 1")
+    if count > MOST_POINTS:
+        raise InvalidInput(f"{name} is {count}: it must be at most {MOST_POINTS}, which floats can tell apart")
     return _integer(count, name)
 
 

@@ -218,6 +218,12 @@ class TestPlan:
 ODD_NUMERALS = ("", "+3", "1_0", "\u0663", "-3", "3-", "1-2-3", "1.0", "9" * 100)
 PLAN = ("plan", "numpy:sin", "--deadline", 3, "--target", 0.1)
 
+COUNTS = (
+    *(("certify", option) for option in ("-K", "-N", "-S", "--degree")),
+    *(("plan", option) for option in ("-K", "-N", "--seed", "--rounds")),
+    ("schemes", "-K"),
+)
+
 
 @pytest.mark.parametrize(
     ("words", "message"),
@@ -240,6 +246,7 @@ PLAN = ("plan", "numpy:sin", "--deadline", 3, "--target", 0.1)
         (["certify", "--received", "0,9-5"], "'9-5' in --received runs backwards: give 5-9"),
         *((["certify", "--received", f"0,{part}"], f"{part!r} in --received: give") for part in ODD_NUMERALS),
         (["certify", "-K", 0], "-K"),
+        *(([*words, 10**20], f"Invalid value for '{words[-1]}'") for words in COUNTS),
         (["certfy"], "certify"),
         ([*PLAN], "either --latency or --trace"),
         ([*PLAN, "--latency", "parreto:shift=1"], "did you mean pareto"),
@@ -266,6 +273,10 @@ def test_a_mistake_is_one_line(words, message):
     [
         (["theory", "--claim", "letcc-noisles"], "did you mean letcc-noiseless"),
         (["theory", "--max-n", "256"], "max_n is 256"),
+        (["theory", "--max-n", str(10**20)], "Invalid value for '--max-n'"),
+        (["theory", "--jobs", str(10**20)], "Invalid value for '--jobs'"),
+        (["convergence", "table1", "--trials", str(10**20)], "Invalid value for '--trials'"),
+        (["convergence", "latency", "--real", str(10**20)], "Invalid value for '--real'"),
         (["theory", "--executor", "thread"], "it must be processes, threads, or dask://ADDRESS"),
         (["theory", "--executor", "notdask:x"], "it must be processes, threads, or dask://ADDRESS"),
         (["theory", "--out", f"{__file__}/results"], "nothing can be written to"),
@@ -318,6 +329,19 @@ def test_a_bug_is_not_hidden(monkeypatch):
 
     monkeypatch.setattr(letcc, "certify", broken)
     assert isinstance(run("letcc", "certify").exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("words", [[], ["--scheme", "letcc:CodedScheme.letcc"]])
+@pytest.mark.parametrize("said", [[], ["Unable to allocate 7.28 TiB"]])
+def test_too_little_memory_says_what_to_do(monkeypatch, words, said):
+    def large(*_, **__):
+        raise MemoryError(*said)
+
+    monkeypatch.setattr(letcc, "certify", large)
+    finished = run("letcc", "certify", *words)
+    assert finished.exit_code == 2
+    assert "Error: not enough memory: ask for fewer inputs, workers" in finished.stderr
+    assert all(f"({text})" in finished.stderr for text in said)
 
 
 def test_ctrl_c(monkeypatch):

@@ -74,6 +74,8 @@ class TestBadInput:
         ("arguments", "message"),
         [
             ((0, 5), "num_data is 0: it must be at least 1"),
+            ((4, 10**20), f"num_workers is {10**20}: it must be at most {2**53}"),
+            ((10**400, 5), "num_data is 10"),
             ((-2, 5), "num_data is -2"),
             ((5, 0), "num_workers is 0"),
             ((2.5, 5), "num_data must be an integer, not 2.5"),

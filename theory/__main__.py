@@ -17,7 +17,7 @@ from theory.cells import sweeping
 from theory.certification import certify_all, certify_claims
 from theory.evidence import QUICK, Scope
 from theory.explain import find_claim, print_claim
-from theory.options import EXECUTOR, JOBS, RESULTS, AsJson, Jobs, Out, Program, Quick, Seed, Where, console
+from theory.options import EXECUTOR, JOBS, MOST, RESULTS, AsJson, Jobs, Out, Program, Quick, Seed, Where, console
 from theory.report import exit_status, print_verdicts
 from theory.store import as_json as text_of
 from theory.store import provenance
@@ -33,7 +33,9 @@ def main(
     scheme: Annotated[
         str | None, typer.Option(metavar="PACKAGE:FUNCTION", help="Your own scheme's rates instead: of K and N.")
     ] = None,
-    max_n: Annotated[int, typer.Option("--max-n", min=1, metavar="N", help="Largest N of the grids.")] = Scope.max_n,
+    max_n: Annotated[
+        int, typer.Option("--max-n", min=1, max=MOST, metavar="N", help="Largest N of the grids.")
+    ] = Scope.max_n,
     full: Annotated[bool, typer.Option("--full", help="Every block of stragglers at every N.")] = False,
     quick: Quick = False,
     seed: Seed = Scope.seed,

@@ -18,7 +18,7 @@ from rich.table import Table
 import letcc
 from letcc import CodedScheme, latency, nodes, smoothers, stragglers
 from letcc.cli.functions import function_of
-from letcc.cli.options import AsJson, Program, Seed, console, one_of, unknown
+from letcc.cli.options import MOST, MOST_TRIALS, AsJson, Program, Seed, console, one_of, unknown
 from letcc.cli.rates import print_rates, rates_row
 from letcc.exceptions import InfiniteCertificate, InvalidInput, NoPlan, Unresolved
 from letcc.stragglers import ConsecutiveBlock
@@ -32,9 +32,9 @@ MODELS: dict[str, Any] = {
 }
 POINTS = ("chebyshev", "equispaced")
 
-NumData = Annotated[int, typer.Option("-K", "--num-data", min=1, metavar="K", help="Inputs.")]
-NumWorkers = Annotated[int, typer.Option("-N", "--num-workers", min=1, metavar="N", help="Workers.")]
-Degree = Annotated[int | None, typer.Option(min=0, metavar="D", help="Of the function, for lagrange.")]
+NumData = Annotated[int, typer.Option("-K", "--num-data", min=1, max=MOST, metavar="K", help="Inputs.")]
+NumWorkers = Annotated[int, typer.Option("-N", "--num-workers", min=1, max=MOST, metavar="N", help="Workers.")]
+Degree = Annotated[int | None, typer.Option(min=0, max=MOST, metavar="D", help="Of the function, for lagrange.")]
 
 app = Program()
 
@@ -105,7 +105,8 @@ def certify(
     num_data: NumData = 20,
     num_workers: NumWorkers = 100,
     lost: Annotated[
-        int | None, typer.Option("-S", "--stragglers", min=0, metavar="S", help="Neighbours lost: the worst S are.")
+        int | None,
+        typer.Option("-S", "--stragglers", min=0, max=MOST, metavar="S", help="Neighbours lost: the worst S are."),
     ] = None,
     received: Annotated[
         str | None, typer.Option(metavar="LIST", help='Who answered, such as "0,3,5-9"; all without.')
@@ -266,7 +267,7 @@ def plan(
         Path | None, typer.Option(metavar="FILE", help="Sample inputs (.npy), the first axis K; or -1 .. 1.")
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="P", help="Share of rounds that must do.")] = 0.95,
-    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="To simulate.")] = 200,
+    rounds: Annotated[int, typer.Option(min=1, max=MOST_TRIALS, metavar="N", help="To simulate.")] = 200,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:

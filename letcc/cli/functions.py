@@ -42,7 +42,7 @@ def function_of(name: str) -> Iterator[Callable[..., Any]]:
         with redirect_stdout(sys.stderr), _descriptor_redirected():  # what it prints is no result
             yield _imported(module, attribute)
     except BaseException as error:  # of sys.exit() too: the program's status is not the function's to choose
-        if isinstance(error, (LetccError, KeyboardInterrupt)):
+        if isinstance(error, (LetccError, MemoryError, KeyboardInterrupt)):
             raise
         where = error if isinstance(error, SyntaxError) else traceback.extract_tb(error.__traceback__)[-1]
         raise InvalidInput(

@@ -16,11 +16,15 @@ from letcc.exceptions import LetccError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Of everything random.")]
+MOST = 10**8  # of anything counted in arrays: more is a slip of the keys, which should not take all the memory first
+MOST_TRIALS = 10**6
+
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Of everything random.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, and nothing else there.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 _WIDTH = 140
+_OUT_OF_MEMORY = "not enough memory: ask for fewer inputs, workers, rounds or trials, or fewer jobs at once"
 
 
 class Program(typer.Typer):
@@ -66,7 +70,8 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., None]:
         except BrokenPipeError:
             raise  # nobody reads on, as with | head: typer ends the program
         except (LetccError, OSError, MemoryError) as error:
-            typer.echo(traceback.format_exc() if debug else f"Error: {error}", err=True)
+            said = _OUT_OF_MEMORY + f" ({error})" * bool(str(error)) if isinstance(error, MemoryError) else str(error)
+            typer.echo(traceback.format_exc() if debug else f"Error: {said}", err=True)
             raise typer.Exit(2) from error
         except KeyboardInterrupt:
             typer.echo("Interrupted", err=True)
