@@ -79,6 +79,17 @@ class TestSchemes:
         assert "ConsecutiveBlock" in table
         assert "K = 20" in table
 
+    def test_the_fewest_received_are_those_of_the_schemes(self):
+        rows = {row["name"]: row.get("min_received") for row in answer("schemes", "-K", 8, "--degree", 3)}
+        for name in ("letcc", "bacc", "recommended"):
+            assert rows[name] == getattr(CodedScheme, name)(8, 30).min_received
+        assert rows["lagrange"] == CodedScheme.lagrange(8, 30, degree=3).min_received
+
+    def test_no_code_is_made_for_many_inputs(self):
+        rows = {row["name"]: row.get("min_received") for row in answer("schemes", "-K", 10**8, "--degree", 10**8)}
+        assert rows["lagrange"] == (10**8 - 1) * 10**8 + 1
+        assert rows["recommended"] == 1
+
 
 class TestCertify:
     @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from letcc.cli.functions import function_of
 from letcc.cli.options import MOST, MOST_TRIALS, AsJson, Program, Seed, console, one_of, unknown
 from letcc.cli.rates import print_rates, rates_row
 from letcc.exceptions import InfiniteCertificate, InvalidInput, NoPlan, Unresolved
+from letcc.smoothers import LagrangePolynomial
 from letcc.stragglers import ConsecutiveBlock
 
 SCHEMES = ("letcc", "bacc", "lagrange", "recommended")
@@ -68,11 +69,9 @@ def schemes_command(num_data: NumData = 20, degree: Degree = 2, as_json: AsJson 
 
     Exits with 0, or with 2 for bad usage.
     """
-    made = {name: _builder(name, degree=degree if name == "lagrange" else None) for name in SCHEMES}
-    many = num_data * ((degree or 0) + 1)  # workers, of which none needs more
     rows = [
-        _row("scheme", name, getattr(CodedScheme, name)) | {"min_received": make(num_data, many).min_received}
-        for name, make in made.items()
+        _row("scheme", name, getattr(CodedScheme, name)) | {"min_received": _min_received(name, num_data, degree or 0)}
+        for name in SCHEMES
     ]
     for kind, module, names in (
         ("smoother", smoothers, [name for name in smoothers.__all__ if not name.startswith("Abstract")]),
@@ -88,6 +87,14 @@ def schemes_command(num_data: NumData = 20, degree: Degree = 2, as_json: AsJson 
     for row in rows:
         table.add_row(row["kind"], row["name"], row["parameters"], row["description"], str(row.get("min_received", "")))
     console().print(table)
+
+
+def _min_received(name: str, num_data: int, degree: int) -> int:
+    """Of the smallest code, for large K too: that of lagrange alone grows with K."""
+    if name == "lagrange":
+        return LagrangePolynomial((num_data - 1) * degree).min_nodes
+    scheme: CodedScheme = getattr(CodedScheme, name)(1, 1)
+    return scheme.min_received
 
 
 def _row(kind: str, name: str, what: Any) -> dict[str, Any]:
