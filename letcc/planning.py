@@ -141,9 +141,12 @@ def plan(
             stragglers = num_workers - wait_for
             return Plan(trial.given, name, count, wait_for, stragglers, float(deadline), error, elapsed)
         count //= 2
+    reached = f"the best that {num_workers} workers reach in {deadline} seconds is {best:.3g}"
+    if best == math.inf:
+        reached = f"too few of {num_workers} workers answer in {deadline} seconds to decode anything"
     raise NoPlan(
-        f"no scheme stays below {target} in {confidence:.0%} of the rounds, even for one input: the best that "
-        f"{num_workers} workers reach in {deadline} seconds is {best:.3g}; give them more time, or use more of them"
+        f"no scheme stays below {target} in {confidence:.0%} of the rounds, even for one input: {reached}; "
+        "give them more time, or use more of them"
     )
 
 

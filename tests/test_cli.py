@@ -224,6 +224,7 @@ class TestPlan:
         finished = run("letcc", "plan", "numpy:sin", "--deadline", 0.5, "--target", 0.1, "--latency", self.MODEL)
         assert finished.exit_code == 1
         assert finished.stderr.startswith("No plan: no scheme stays below 0.1")
+        assert "too few of 100 workers answer in 0.5 seconds to decode anything" in finished.stderr
 
 
 ODD_NUMERALS = ("", "+3", "1_0", "\u0663", "-3", "3-", "1-2-3", "1.0", "9" * 100)
@@ -240,6 +241,9 @@ COUNTS = (
     ("words", "message"),
     [
         (["certify", "--smoothing", "gcv"], "decoding is not linear"),
+        (["certify", "--smoothing", "gcv", "--rates"], "--smoothing gcv is chosen from the outputs"),
+        (["certify", "--scheme", "numpy:pi"], "numpy:pi is no function, but 3.14"),
+        (["certify", "--scheme", "letcc:CodedScheme.lagrange"], "letcc:CodedScheme.lagrange failed: TypeError: "),
         (["certify", "--smoothing", "much"], "smoothing must be a number or one of gcv, loo, not 'much'"),
         (["certify", "--scheme", "lagrang"], "did you mean lagrange?"),
         (["certify", "--scheme", "lagrange"], "lagrange needs --degree"),
@@ -263,6 +267,11 @@ COUNTS = (
         ([*PLAN, "--latency", "parreto:shift=1"], "did you mean pareto"),
         ([*PLAN, "--latency", "pareto:shift=1"], "give it as pareto:shift=...,tail=..."),
         ([*PLAN, "--latency", "pareto:shift=1,tail=a"], "give it as pareto:shift=...,tail=..."),
+        ([*PLAN, "--latency", "pareto"], "tail=... (without shift and tail)"),
+        ([*PLAN, "--latency", "pareto:shift=1,tail"], "could not convert string to float"),
+        ([*PLAN, "--latency", "pareto:shift=1,tale=2"], "there is no parameter 'tale': did you mean tail?"),
+        ([*PLAN, "--latency", "pareto:shift=1,tail=2,tail=3"], "(tail is given twice)"),
+        ([*PLAN, "--latency", "pareto:shift=1,tail=2", "-K", 5, "--inputs", "x.npy"], "give one of them"),
         ([*PLAN, "--latency", "pareto:shift=-1,tail=1"], "shift is -1.0"),
         ([*PLAN, "--trace", "nowhere.txt"], "nowhere.txt cannot be read"),
         ([*PLAN, "--latency", "pareto:shift=1,tail=2", "--inputs", __file__], "cannot be read as .npy"),

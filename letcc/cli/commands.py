@@ -4,9 +4,9 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -149,7 +149,6 @@ def certify(
         else function_of(scheme) as make
     ):
         made = _checked(scheme, make(num_data, num_workers), num_data, num_workers)
-        report = letcc.certify_rates(make) if rates else None
         try:
             found = _certified(made, lost, received, ball, noise_std)
         except InfiniteCertificate as error:
@@ -159,6 +158,7 @@ def certify(
                 f"--smoothing {smoothing} is chosen from the outputs, so that decoding is not linear, and nothing is "
                 "exact about its worst case: give the number that scheme.resolve(outputs) chooses"
             ) from error
+        report = letcc.certify_rates(make) if rates else None
     row = {"scheme": scheme} | found
     if as_json:
         _print_json(row | ({"rates": rates_row(scheme, report)} if report else {}))
@@ -269,9 +269,11 @@ def plan(
         Path | None, typer.Option(metavar="FILE", help="Or times: a line a round, a number a worker.")
     ] = None,
     num_workers: NumWorkers = 100,
-    num_data: NumData = 16,
+    num_data: Annotated[
+        int | None, typer.Option("-K", "--num-data", min=1, max=MOST, metavar="K", help="Inputs, -1 .. 1; without: 16.")
+    ] = None,
     inputs: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Sample inputs (.npy), the first axis K; or -1 .. 1.")
+        Path | None, typer.Option(metavar="FILE", help="Or sample inputs (.npy), the first axis K.")
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="P", help="Share of rounds that must do.")] = 0.95,
     rounds: Annotated[int, typer.Option(min=1, max=MOST_TRIALS, metavar="N", help="To simulate.")] = 200,
@@ -289,7 +291,9 @@ def plan(
     if (model is None) == (trace is None):
         raise InvalidInput("give the workers' times by either --latency or --trace")
     times = latency.Trace.read(trace) if trace else _model(model or "")
-    x = _inputs(inputs) if inputs else np.linspace(-1, 1, num_data)
+    if inputs is not None and num_data is not None:
+        raise InvalidInput("--num-data and --inputs both say which inputs: give one of them")
+    x = np.linspace(-1, 1, num_data or 16) if inputs is None else _inputs(inputs)
     try:
         with function_of(function) as f:
             found = letcc.plan(
@@ -321,13 +325,25 @@ def _model(text: str) -> latency.AbstractLatency:
     if name not in MODELS:
         raise InvalidInput(unknown("model of latencies", name, MODELS))
     model = MODELS[name]
-    try:
-        return model(**{key: float(value) for key, value in (part.split("=") for part in rest.split(",") if part)})
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InvalidInput):
-            raise
-        takes = ",".join(f"{parameter.name}=..." for parameter in fields(model))
-        raise InvalidInput(f"--latency {text}: give it as {name}:{takes} ({error})") from error
+    takes = {parameter.name: parameter.default is MISSING for parameter in fields(model)}
+    given: dict[str, float] = {}
+    for part in rest.split(",") if rest else []:
+        key, _, value = part.partition("=")
+        try:
+            if key not in takes or key in given:
+                raise ValueError(f"{key} is given twice" if key in given else unknown("parameter", key, takes))
+            given[key] = float(value)
+        except ValueError as error:
+            raise _mistaken(text, name, takes, str(error)) from None
+    missing = [key for key, needed in takes.items() if needed and key not in given]
+    if missing:
+        raise _mistaken(text, name, takes, f"without {' and '.join(missing)}")
+    made: latency.AbstractLatency = model(**given)
+    return made
+
+
+def _mistaken(text: str, name: str, takes: Iterable[str], why: str) -> InvalidInput:
+    return InvalidInput(f"--latency {text}: give it as {name}:{','.join(f'{key}=...' for key in takes)} ({why})")
 
 
 def _print_json(value: Any) -> None:

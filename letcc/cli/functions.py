@@ -44,12 +44,18 @@ def function_of(name: str) -> Iterator[Callable[..., Any]]:
     except BaseException as error:  # of sys.exit() too: the program's status is not the function's to choose
         if isinstance(error, (LetccError, MemoryError, KeyboardInterrupt)):
             raise
-        where = error if isinstance(error, SyntaxError) else traceback.extract_tb(error.__traceback__)[-1]
-        raise InvalidInput(
-            f"{name} failed in {where.filename}, line {where.lineno}: {type(error).__name__}: {error}"
-        ) from error
+        raise InvalidInput(f"{name} failed{_where(error)}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
+
+
+def _where(error: BaseException) -> str:
+    """In which line, unless the function was not even entered, as with arguments that it does not take."""
+    if isinstance(error, SyntaxError):
+        return f" in {error.filename}, line {error.lineno}"
+    ours = Path(__file__).parents[1]
+    theirs = [at for at in traceback.extract_tb(error.__traceback__) if not Path(at.filename).is_relative_to(ours)]
+    return f" in {theirs[-1].filename}, line {theirs[-1].lineno}" if theirs else ""
 
 
 @contextmanager
@@ -89,6 +95,9 @@ def _imported(module: str, attribute: str) -> Any:
             f"there is no module {module!r}: run from the folder that holds it, without .py, or install it"
         ) from error
     try:
-        return attrgetter(attribute)(found)
+        function = attrgetter(attribute)(found)
     except AttributeError as error:
         raise InvalidInput(f"{module} has no {attribute!r}") from error
+    if not callable(function):
+        raise InvalidInput(f"{module}:{attribute} is no function, but {function!r}")
+    return function
