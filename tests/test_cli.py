@@ -1,6 +1,7 @@
 """The script letcc, and what all programs have in common: help, exit codes, and a line for a user's mistake."""
 
 import json
+import math
 import os
 import pty
 import subprocess
@@ -18,6 +19,7 @@ import letcc.cli.commands
 import theory.__main__
 from letcc import CodedScheme
 from letcc.latency import Bimodal, Trace
+from letcc.rates import Exponent
 from letcc.stragglers import ConsecutiveBlock
 from theory.cells import run_cells
 
@@ -60,6 +62,10 @@ class TestHelp:
         assert "Exits with 0" in text
         assert "2 for bad usage" in text or "2 where" in text
         assert "--debug" in text
+
+    def test_a_command_is_listed_by_a_whole_sentence(self):
+        listed = CliRunner(env={"COLUMNS": "80"}).invoke(PROGRAMS["letcc"], ["--help"]).stdout
+        assert "..." not in listed.partition("Commands:")[2]
 
     def test_the_same_names_everywhere(self):
         shared = {"--seed", "--jobs", "--executor", "--quick", "--out", "--json"}
@@ -130,7 +136,10 @@ class TestCertify:
         assert found["least_possible_squared_bias"] == pytest.approx(max(every), rel=1e-9)  # a spline is optimal
         printed = run("letcc", "certify", "-K", 4, "-N", 20, "-S", 5).stdout
         assert f"{found['worst_pointwise_mse']:.4g}" in printed
-        assert "15 of 20, without [" in printed
+        away = sorted({*range(20)} - {*found["received"]})
+        assert f"15 of 20, without {away[0]}-{away[-1]} " in printed
+        words = ("certify", "-K", 4, "-N", 20, "--received", "0,3,5-9,11-19")
+        assert "without 1-2,4,10 " in run("letcc", *words).stdout
 
     def test_a_scheme_of_one_s_own_whose_workers_are_in_any_order(self, tmp_path, monkeypatch):
         (tmp_path / "shuffled.py").write_text(
@@ -182,6 +191,15 @@ class TestCertify:
         assert rates["ratio"] == expected.ratio
         assert "exponent in N: -3" in run("letcc", "certify", "--rates").stdout
 
+    def test_rates_are_said_plainly(self, monkeypatch):
+        nothing, flat = Exponent(math.nan, math.nan, math.nan, (), ()), Exponent(-0.001, -0.002, 0.5, (), ())
+        report = letcc.RateReport(nothing, flat, "full", 2.0, 1.0, [])
+        monkeypatch.setattr(letcc, "certify_rates", lambda make: report)
+        printed = run("letcc", "certify", "--rates").stdout.splitlines()
+        assert "exponent in N: none, for there was nothing to fit" in printed
+        assert "exponent in S + 1: 0.00 (0.00 .. 0.50)" in printed
+        assert "ball: full, since not every straight line is reproduced" in printed
+
 
 class TestPlan:
     MODEL = "bimodal:fast=1,slow=10,probability=0.1,jitter=0.1"
@@ -207,7 +225,11 @@ class TestPlan:
         names = ("num_data", "wait_for", "stragglers", "deadline", "error", "elapsed")
         assert {name: found[name] for name in names} == {name: getattr(expected, name) for name in names}
         assert found["scheme"] == expected.name
-        assert str(expected.wait_for) in run("letcc", "plan", *words).stdout
+        printed = run("letcc", "plan", *words).stdout
+        assert str(expected.wait_for) in printed
+        assert {"deadline (seconds)", "elapsed (seconds)", "error (root mean square)"} <= {
+            line.strip().partition(")")[0] + ")" for line in printed.splitlines()
+        }
 
     def test_a_trace_and_inputs_from_files(self, tmp_path):
         times, x = np.random.default_rng(0).uniform(1, 2, (50, 30)), np.linspace(0, 1, 6)[:, None]

@@ -63,7 +63,7 @@ def main(
 
 @app.command("schemes")
 def schemes_command(num_data: NumData = 20, degree: Degree = 2, as_json: AsJson = False) -> None:
-    """List what there is: schemes, smoothers, families of points, models of stragglers and of latencies.
+    """List schemes, smoothers, points, stragglers and latencies.
 
     For example: letcc schemes -K 8
 
@@ -103,7 +103,7 @@ def _row(kind: str, name: str, what: Any) -> dict[str, Any]:
 
 
 def _summary(what: Any) -> str:
-    return (inspect.getdoc(what) or "").partition("\n\n")[0].replace("\n", " ")
+    return (inspect.getdoc(what) or "").partition("\n\n")[0].replace("\n", " ").replace("`", "")
 
 
 @app.command()
@@ -128,9 +128,9 @@ def certify(
     rates: Annotated[bool, typer.Option("--rates", help="Also the exponents in N and S.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Certify the exact worst error of a scheme over all g with int g''^2 <= 1.
+    """Certify the exact worst error of a scheme.
 
-    A scheme of your own is a function of K and N in a module that can be imported.
+    Over all g with int g''^2 <= 1. A scheme of your own is a function of K and N in a module that can be imported.
 
     For example: letcc certify --scheme bacc -K 8 -N 64 -S 6 --rates
 
@@ -165,7 +165,9 @@ def certify(
         return
     table = Table("", "", title=f"{scheme}: K = {num_data}, N = {num_workers}", box=SIMPLE_HEAD, show_header=False)
     away = sorted(set(range(num_workers)) - set(found["received"]))
-    table.add_row("received", f"{len(found['received'])} of {num_workers}" + (f", without {away}" if away else ""))
+    table.add_row(
+        "received", f"{len(found['received'])} of {num_workers}" + (f", without {_spans(away)}" if away else "")
+    )
     for name in ("ball", "noise_std", "worst_pointwise_mse", "worst_average_mse", "least_possible_squared_bias"):
         table.add_row(name.replace("_", " "), _text(found[name]))
     for name in ("squared_bias", "noise_gain"):
@@ -241,6 +243,17 @@ def _certified(
     }
 
 
+def _spans(ascending: list[int]) -> str:
+    """As `--received` takes them: "0,3,5-9"."""
+    runs: list[list[int]] = []
+    for worker in ascending:
+        if runs and worker == runs[-1][-1] + 1:
+            runs[-1].append(worker)
+        else:
+            runs.append([worker])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
 def _listed(text: str, num_workers: int) -> list[int]:
     """Worker indices of "0,3,5-9"."""
     found: list[int] = []
@@ -280,9 +293,10 @@ def plan(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Find which scheme to use, for how many inputs at once, and how many workers to wait for.
+    """Find which scheme to use, and how many workers to wait for.
 
-    Models of latencies and their parameters, in seconds: letcc schemes. The function is run here, on samples.
+    And for how many inputs at once. Models of latencies and their parameters, in seconds: letcc schemes. The function
+    is run here, on samples.
 
     For example: letcc plan numpy:tanh -N 40 --deadline 3 --target 0.001 --latency pareto:shift=1,tail=2
 
@@ -308,8 +322,9 @@ def plan(
         _print_json(row)
         return
     table = Table("", "", box=SIMPLE_HEAD, show_header=False)
+    units = {"deadline": " (seconds)", "elapsed": " (seconds)", "error": " (root mean square)"}
     for name, value in row.items():
-        table.add_row(name.replace("_", " "), _text(value))
+        table.add_row(name.replace("_", " ") + units.get(name, ""), _text(value))
     console().print(table)
 
 

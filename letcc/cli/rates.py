@@ -52,7 +52,15 @@ def print_rates(name: str, report: RateReport, output: Console) -> None:
         table.add_row(*sizes, *(f"{number:.4g}" for number in numbers))
     output.print(table)
     for variable, exponent in (("N", report.exponent_n), ("S + 1", report.exponent_s)):
-        output.print(f"exponent in {variable}: {exponent.value:.2f} ({exponent.low:.2f} .. {exponent.high:.2f})")
-    output.print(
-        f"ball: {report.ball}; largest ratio to the optimum for one received set: {report.ratio:.4g}", soft_wrap=True
-    )
+        output.print(f"exponent in {variable}: {_said(exponent)}", soft_wrap=True)
+    why = "" if report.ball == "seminorm" else ", since not every straight line is reproduced"
+    output.print(f"ball: {report.ball}{why}", soft_wrap=True)
+    output.print(f"largest ratio to the optimum for one received set: {report.ratio:.4g}", soft_wrap=True)
+    output.print("The sweeps have N, K and S of their own; lost are blocks of neighbouring workers.", soft_wrap=True)
+
+
+def _said(exponent: Exponent) -> str:
+    if exponent.value != exponent.value:
+        return "none, for there was nothing to fit"
+    value, low, high = (round(number, 2) + 0.0 for number in (exponent.value, exponent.low, exponent.high))  # no -0.00
+    return f"{value:.2f} ({low:.2f} .. {high:.2f})"
