@@ -23,7 +23,21 @@ from convergence.table1 import QUICK_TRIALS, SETTINGS, TRIALS, find_subjects, me
 from convergence.verify import images_used, measure, verify
 from letcc.exceptions import InvalidInput
 from theory.cells import sweeping
-from theory.options import EXECUTOR, JOBS, MOST_TRIALS, RESULTS, AsJson, Jobs, Out, Program, Quick, Seed, Where, console, one_of
+from theory.options import (
+    EXECUTOR,
+    JOBS,
+    MOST_TRIALS,
+    RESULTS,
+    AsJson,
+    Jobs,
+    Out,
+    Program,
+    Quick,
+    Seed,
+    Where,
+    console,
+    one_of,
+)
 from theory.report import exit_status, print_verdicts
 from theory.store import as_json as text_of
 from theory.store import check_folder, provenance, write_table
@@ -156,7 +170,9 @@ def speed_command(quick: Quick = False, out: Out = RESULTS, as_json: AsJson = Fa
 @app.command("latency")
 def latency_command(
     task: Annotated[list[str] | None, _name("task", TASKS)] = None,
-    real: Annotated[int, typer.Option(min=0, max=MOST_TRIALS, metavar="N", help="Rounds of really delayed processes.")] = 0,
+    real: Annotated[
+        int, typer.Option(min=0, max=MOST_TRIALS, metavar="N", help="Rounds of really delayed processes.")
+    ] = 0,
     data_root: DataRoot = None,
     quick: Quick = False,
     seed: Seed = 0,
@@ -186,7 +202,9 @@ def table1_command(
     network: Annotated[list[str] | None, _name("network", SETTINGS)] = None,
     dataset: Annotated[list[str] | None, _name("data set", DATASETS)] = None,
     study: Annotated[list[str] | None, _name("study", (*STUDIES, "all"), "Also this study")] = None,
-    trials: Annotated[int, typer.Option(min=2, max=MOST_TRIALS, metavar="N", help="Paired trials of each network.")] = TRIALS,
+    trials: Annotated[
+        int, typer.Option(min=2, max=MOST_TRIALS, metavar="N", help="Paired trials of each network.")
+    ] = TRIALS,
     data_root: DataRoot = None,
     quick: Quick = False,
     seed: Seed = 0,
