@@ -1,5 +1,6 @@
 """The script letcc, and what all programs have in common: help, exit codes, and a line for a user's mistake."""
 
+import importlib.metadata
 import json
 import math
 import os
@@ -447,6 +448,15 @@ class TestAsAProgram:
         words = [sys.executable, "-m", "letcc", "--version"]
         finished = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True)
         assert (finished.returncode, finished.stdout) == (0, f"letcc {letcc.__version__}\n")
+
+    def test_no_version_where_it_is_not_installed(self, monkeypatch):
+        def missing(name):
+            raise importlib.metadata.PackageNotFoundError(name)
+
+        monkeypatch.setattr(importlib.metadata, "version", missing)
+        finished = run("letcc", "--version")
+        assert finished.exit_code == 2
+        assert "letcc is not installed" in finished.stderr
 
     @pytest.mark.parametrize("program", ["letcc", "theory"])
     def test_where_signs_cannot_be_printed(self, program):

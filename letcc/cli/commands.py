@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import MISSING, fields
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,7 +43,10 @@ app = Program()
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"letcc {letcc.__version__}")
+        try:
+            typer.echo(f"letcc {letcc.__version__}")
+        except PackageNotFoundError as error:
+            raise typer.BadParameter("letcc is not installed, and has no version: pip install it") from error
         raise typer.Exit
 
 
