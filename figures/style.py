@@ -154,6 +154,9 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[str] = FORMA
     list of Path
     """
     paths = [folder / f"{name}.{suffix}" for suffix in formats]
+    # laid out once: a layout at every save would start from the one before, and the bytes depend on what is saved first
+    figure.canvas.draw()
+    figure.set_layout_engine("none")
     for path in paths:
         undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
         write_atomically(path, partial(figure.savefig, metadata=undated))

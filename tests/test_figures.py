@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from figures import table_1
 from figures.registry import FIGURES
@@ -354,8 +355,14 @@ class TestFiles:
         if width == "column":  # below each other
             assert len({round(axis.get_subplotspec().colspan.start) for axis in panels}) == 1
 
+    @pytest.mark.parametrize("name", MADE)
+    def test_each_is_the_same_alone(self, results, drawn, tmp_path, name):
+        with style():
+            (path,) = save(FIGURES[name].draw(Results(results), WIDTHS["page"]), tmp_path, name, ["svg"])
+        assert path.read_bytes() == drawn[path.name]
+
     def test_an_interrupted_save_keeps_the_old_figure(self, tmp_path):
-        class Interrupted:
+        class Interrupted(Figure):
             def savefig(self, path, **_):
                 path.write_bytes(b"%PDF-half")
                 raise KeyboardInterrupt
