@@ -47,6 +47,7 @@ _SETTINGS: Any = {
     "legend.fontsize": 7,
     "lines.linewidth": 1.1,
     "lines.markersize": 4,
+    "figure.dpi": 200,  # the layout is made at the resolution that is saved
     "savefig.dpi": 200,
     "figure.constrained_layout.use": True,
     "pdf.fonttype": 42,

@@ -72,6 +72,8 @@ def check(words):
     """Raise unless a program takes these options, and values like these."""
     program, *rest = (STANDS_FOR.get(word, word) for word in words)
     program = Path(program).name
+    if rest[:2] == ["-m", "letcc"]:
+        program, rest = "letcc", rest[2:]
     if program == "tox":
         check_tox(rest)
     elif program == "pip":
