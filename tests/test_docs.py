@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from configparser import ConfigParser
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -93,7 +94,8 @@ def parse(app, words):
     command = typer.main.get_command(app)
     while words and words[0] in getattr(command, "commands", ()):
         command, *words = command.commands[words[0]], *words[1:]
-    command.make_context("", words).close()
+    with suppress(typer.Exit):  # as --version does once it is read
+        command.make_context("", words).close()
 
 
 def check_tox(words):
