@@ -122,10 +122,10 @@ class TestProgram:
         assert os.listdir(tmp_path) == []
 
     def test_beyond_memory(self, tmp_path):
-        finished = run("--max-n", 2**40, "--jobs", 2, "--out", tmp_path / "out")
+        finished = run("--max-n", 2**26, "--jobs", 2, "--out", tmp_path / "out")
         assert finished.exit_code == 2
         assert finished.stdout == ""
-        needed = 2 * 8 * 16 * 2**40 * 32 / 2**30
+        needed = 2 * 8 * 16 * 2**26 * 32 / 2**30
         assert f"need about {needed:.3g} GiB with 2 jobs" in finished.stderr
         assert "lower --max-n or --jobs" in finished.stderr
         assert os.listdir(tmp_path) == []

@@ -119,7 +119,7 @@ class TestTheory:
         compared = 0
         for claim, text in printed.items():
             evidence = rows[claim]["certified"]
-            for name, pattern in (exponents[claim],) if claim in exponents else (("N", r"N\^"), ("S", r"S\^")):
+            for name, pattern in (exponents[claim],) if claim in exponents else (("N", r"N\^"), ("S", r"S\^\(?")):
                 for exponent in re.findall(pattern + r"(-?\d+\.\d+)", text):
                     assert f"{evidence[name]['value']:.2f}" == exponent
                     compared += 1

@@ -63,7 +63,7 @@ def test_a_function_of_a_module_in_the_current_folder(folder, monkeypatch, as_js
         ("a_module_of_a_user:yours", "a_module_of_a_user has no 'yours'"),
         ("a_module_of_a_user", "give package.module:function"),
         ("a_module_of_a_user:failing", "line 12: RuntimeError: out of luck"),
-        ("a_module_of_a_user:number", "must be a function of the number of data points"),
+        ("a_module_of_a_user:number", "is no function, but 3: name one that can be called"),
     ],
 )
 def test_what_is_no_function_of_a_module(folder, name, message):

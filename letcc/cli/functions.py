@@ -99,5 +99,5 @@ def _imported(module: str, attribute: str) -> Any:
     except AttributeError as error:
         raise InvalidInput(f"{module} has no {attribute!r}") from error
     if not callable(function):
-        raise InvalidInput(f"{module}:{attribute} is no function, but {function!r}")
+        raise InvalidInput(f"{module}:{attribute} is no function, but {function!r}: name one that can be called")
     return function
