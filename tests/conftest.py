@@ -6,6 +6,7 @@ certification of the whole registry that every test of its numbers reads.
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("local", deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# a shell that starts the tests in the background has Ctrl-C ignored, and all that they start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SUITE = re.compile("^(?:from|import) (?:theory|convergence|figures|typer)\\b", flags=re.MULTILINE)
 LETCC_ALONE = find_spec("pandas") is None
