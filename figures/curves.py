@@ -90,7 +90,8 @@ def claimed(axis: Axes, x: pd.Series, error: pd.Series, exponent: Fraction, symb
     power *= _ABOVE * (error / power).max()
     axis.plot(x, power, **CLAIMED | {"color": color})
     end = (x.iloc[-1], power.iloc[-1])
-    axis.annotate(f"${symbol}^{{{exponent}}}$", end, xytext=(4, -2), textcoords="offset points", color=color)
+    text = f"${symbol}$" if exponent == 1 else f"${symbol}^{{{exponent}}}$"
+    axis.annotate(text, end, xytext=(4, -2), textcoords="offset points", color=color)
 
 
 def finish(axis: Axes, ticks: Iterable[int], room: float = 0.4) -> None:

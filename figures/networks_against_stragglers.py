@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from figures.names import shown
 from figures.results import Results
 from figures.style import LOOK, in_band, panels_across
 
@@ -44,7 +45,7 @@ def draw(results: Results, width: float) -> Figure:
             else:
                 axis.set_ylim(top=1.02)
             sizes = f"N = {of.num_workers.iloc[0]}, K = {of.num_data.iloc[0]}"
-            axis.set(title=f"{network} on {dataset}, {sizes}", ylabel=label)
+            axis.set(title=f"{shown(network)} on {shown(dataset)}, {sizes}", ylabel=label)
     for axis in grid[-1]:
         axis.set_xlabel("stragglers $S$")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

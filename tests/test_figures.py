@@ -272,6 +272,11 @@ class TestRegistry:
             assert module.__name__ == f"figures.{name.replace('-', '_')}"
             assert 40 < len(module.CAPTION) < 420
 
+    @pytest.mark.parametrize("module", [*FIGURES.values(), table_1])
+    def test_captions_are_plain_text(self, module):
+        """They stand in pages and sidecars, where nothing sets TeX."""
+        assert not set(module.CAPTION) & set("$\\{}")
+
     def test_looks_are_told_apart_in_grey(self):
         for a, b in combinations(LOOK.values(), 2):
             assert a["marker"] != b["marker"]
@@ -428,7 +433,7 @@ class TestErrors:
             power = next(
                 (label, fit(points))
                 for label, points in found.items()
-                if label != "optimum" and fit(points)[1] == pytest.approx(exponent)
+                if "optimum" not in label and fit(points)[1] == pytest.approx(exponent)
             )
             assert power[1][0] == pytest.approx(LEVEL[kind] / units)
             assert power[0].endswith(f"slope {exponent - 0.013:.2f} ± 0.08".replace("-", "−"))
@@ -436,12 +441,22 @@ class TestErrors:
             assert level == pytest.approx(1.7 * LEVEL[kind] / units)
         texts = {text.get_text() for text in axis.texts}
         assert texts == {f"$N^{{{BY_ID[claim].exponents['N']}}}$" for claim in claims}
-        assert ("optimum" in found) == (kind == "certified")
+        noises = {BY_ID[claim].noise_std for claim in claims if kind == "certified"}
+        best = {rf"optimum, $\sigma = {noise:g}$" if noise else "optimum" for noise in noises}
+        assert {label for label in found if "optimum" in label} == best
 
     def test_the_optimum_is_the_certified_one(self, axes):
         line = axes("error-against-workers")[0].lines
         best = [fit(each.get_xydata()) for each in line if each.get_label() == "optimum"]
         assert [exponent for _, exponent in best] == pytest.approx([-4, -3])
+
+    def test_the_optimum_at_each_noise(self, axes):
+        """With less noise less is possible; the claims' levels differ, and each stands by its own optimum."""
+        found = curves(axes("error-against-workers")[1])
+        for claim in RATES[2:]:
+            noise, exponent = BY_ID[claim].noise_std, float(BY_ID[claim].exponents["N"])
+            best = fit(found[rf"optimum, $\sigma = {noise:g}$"])
+            assert best == pytest.approx((LEVEL["certified"] / noise**2, exponent - 1))
 
     def test_intervals_where_there_is_noise(self, axes):
         without, with_noise = axes("error-against-workers")[2:]
@@ -488,6 +503,8 @@ class TestSlopes:
         (axis,) = axes("claimed-exponents")
         names = [label.get_text() for label in axis.get_yticklabels()]
         assert names[:3] == [f"letcc-noiseless, {part} (attained)" for part in ("N", "S", "growth")]
+        assert r"encoder-training-error, $\lambda_e$ (attained)" in names
+        assert axis.get_ylim() == (0.5 - len(names), 0.5)  # no empty band
         bars = {each.get_label(): each for each in axis.containers}
         for kind in ("certified", "measured"):
             excess = dict(zip(names, bars[kind][0].get_xydata()[:, 0], strict=True))
@@ -504,6 +521,8 @@ class TestSlopes:
         assert fit(curves(smoothed)["Chebyshev: 0.99 ± 0.08"]) == pytest.approx((0.2, 1))
         assert fit(curves(cost)["building: 0.99 ± 0.08"]) == pytest.approx((32, 1))
         assert "applying: unsettled" in curves(cost)
+        texts = [text.get_text() for axis in (corrupted, smoothed, cost) for text in axis.texts]
+        assert texts == ["$(q/N)^{6/5}$", r"$\lambda_e$", "$|F|$"]
 
     def test_lost_at_random(self, axes):
         letcc, bacc = axes("lost-at-random")
@@ -540,7 +559,9 @@ class TestBounds:
         (axis,) = axes("lagrange-threshold")
         np.testing.assert_array_equal(curves(axis)["Lagrange"], [[7, 1e-15], [10, 1e-15]])  # refused from 6
         np.testing.assert_array_equal(curves(axis)["LeTCC"][:, 0], [6, 7, 10])
-        assert [line.get_xdata()[0] for line in axis.lines if line.get_linestyle() == ":"] == [7]
+        (refused,) = axis.patches
+        assert refused.get_x() + refused.get_width() == 6.5
+        assert axis.get_xlim()[0] == refused.get_x() < 6
         top = [segment[1, 1] for segment in axis.containers[2][2][0].get_segments()]
         assert top == pytest.approx([0.1] * 3)
 
@@ -569,6 +590,7 @@ class TestExtremalFunction:
 class TestTable1:
     def test_differences(self, axes):
         (axis,) = axes("rmse-differences")
+        assert axis.get_title("left") == "LeNet5 on MNIST, $(N, K, S)$ = (100, 20, 60), 100 trials"
         assert [label.get_text() for label in axis.get_yticklabels()] == ["LeTCC", "LeTCC, λ = 0"]
         (bars,) = axis.containers
         np.testing.assert_allclose(bars[0].get_xydata()[:, 0], [-0.25, 0.25])
@@ -576,26 +598,26 @@ class TestTable1:
 
     def test_the_paper_stands_beside(self, results):
         table = table_1.rows(Results(results)).set_index(["network", "images", "scheme"])
-        letcc = table.loc["lenet5", "mnist", "LeTCC"]
+        letcc = table.loc["LeNet5", "MNIST", "LeTCC"]
         assert letcc["RMSE"] == "2.25 ± 0.50"
         assert letcc["minus BACC's"] == "−0.38 to −0.12"
         assert letcc["paper: RMSE"] == "2.18 ± 0.51"
         assert letcc["paper: relative accuracy"] == "0.94 ± 0.04"
-        assert table.loc["lenet5", "mnist", "LeTCC, λ = 0"]["paper: RMSE"] == "–"
-        not_tried = table.loc["vit-b16", "imagenet", "BACC"]
+        assert table.loc["LeNet5", "MNIST", "LeTCC, λ = 0"]["paper: RMSE"] == "–"
+        not_tried = table.loc["ViT-B/16", "ImageNet", "BACC"]
         assert (not_tried["RMSE"], not_tried["paper: RMSE"]) == ("–", "0.68 ± 0.13")
 
     def test_formats(self, drawn):
         tex, md, csv = (drawn[f"table-1.{suffix}"].decode() for suffix in table_1.FORMATS)
         assert tex.count(r"\toprule") == tex.count(r"\midrule") == tex.count(r"\bottomrule") == 1
-        row = r"lenet5 & mnist & (100, 20, 60) & LeTCC & 2.25 $\pm$ 0.50 & $-$0.38 to $-$0.12 & 0.900 $\pm$ 0.030 & "
+        row = r"LeNet5 & MNIST & (100, 20, 60) & LeTCC & 2.25 $\pm$ 0.50 & $-$0.38 to $-$0.12 & 0.900 $\pm$ 0.030 & "
         assert row + r"2.18 $\pm$ 0.51 & 0.94 $\pm$ 0.04 \\" in tex
         assert tex.isascii()
         lines = md.splitlines()
         assert {line.count("|") for line in lines} == {10}
         assert set(lines[1]) == set("|- ")
-        assert "| lenet5 | mnist | (100, 20, 60) | LeTCC | 2.25 ± 0.50 |" in md
-        assert csv.splitlines()[2].startswith('lenet5,mnist,"(100, 20, 60)",LeTCC,2.25 ± 0.50,')
+        assert "| LeNet5 | MNIST | (100, 20, 60) | LeTCC | 2.25 ± 0.50 |" in md
+        assert csv.splitlines()[2].startswith('LeNet5,MNIST,"(100, 20, 60)",LeTCC,2.25 ± 0.50,')
         assert len(csv.splitlines()) == len(lines) - 1 == 1 + 4 + 4
 
 

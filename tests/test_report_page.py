@@ -203,11 +203,11 @@ class TestContent:
         table = page.split('<h2 id="table-1">')[1].split("</table>")[0]
         rows = [words(row) for row in table.split("<tbody>")[1].split("</tr>")[:-1]]
         assert rows[: len(RMSE)] == [
-            "lenet5 digits (100, 20, 60) BACC 3.70 ± 0.50 – 0.900 ± 0.050 – –",
-            "lenet5 digits (100, 20, 60) LeTCC 10.25 ± 0.50 +6.45 to +6.65 0.900 ± 0.050 – –",
-            "lenet5 digits (100, 20, 60) LeTCC, λ = 0 3.19 ± 0.50 −0.61 to −0.41 0.900 ± 0.050 – –",
+            "LeNet5 digits (100, 20, 60) BACC 3.70 ± 0.50 – 0.900 ± 0.050 – –",
+            "LeNet5 digits (100, 20, 60) LeTCC 10.25 ± 0.50 +6.45 to +6.65 0.900 ± 0.050 – –",
+            "LeNet5 digits (100, 20, 60) LeTCC, λ = 0 3.19 ± 0.50 −0.61 to −0.41 0.900 ± 0.050 – –",
         ]
-        assert "lenet5 mnist – LeTCC – – – 2.18 ± 0.51 0.94 ± 0.04" in rows
+        assert "LeNet5 MNIST – LeTCC – – – 2.18 ± 0.51 0.94 ± 0.04" in rows
 
     def test_provenance(self, page, path):
         text = words(page.split('<h2 id="provenance">')[1])
