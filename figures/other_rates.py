@@ -39,7 +39,7 @@ def draw(results: Results, width: float) -> Figure:
         claimed(axis, points.x, points.error, BY_ID[claim].exponents[variable], symbol, "0.35")
         axis.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
         axis.set_xlim(right=x.max() * (x.max() / x.min()) ** 0.3)  # room for the claimed power
-        room = 0.15 + 0.1 * len(axis.containers)  # and above for the legend
+        room = 0.3 + 0.1 * len(axis.containers)  # and above for the legend
         axis.set_ylim(top=rows.error.max() * (rows.error.max() / rows.error.min()) ** room)
         axis.legend(loc="upper left", title="fitted slope", alignment="left")
     return figure
