@@ -1,13 +1,16 @@
 """Read-only access to the results, with a way out where one is missing, and a record of what was read."""
 
 import hashlib
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from letcc.exceptions import LetccError
+from figures.contents import fault
+from letcc.exceptions import InvalidInput, LetccError
+from theory.claims import BY_ID
 from theory.store import SCHEMA_VERSION, read_rows, read_table
 
 # what is not here is made by the main job
@@ -38,6 +41,17 @@ class MissingResult(LetccError):
         self.optional = path.name in MADE_BY
 
 
+class DamagedResult(MissingResult):
+    """A result is there, and is not what its name says: no figure goes without it silently."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(path, f"is damaged ({why})")
+        self.optional = False
+
+
+_Content = TypeVar("_Content")
+
+
 @dataclass(frozen=True)
 class Results:
     """The folder of the results.
@@ -66,11 +80,11 @@ class Results:
         Raises
         ------
         MissingResult
-            If it is not there, or of another version.
+            If it is not there, damaged, or of another version.
         """
-        path = self._existing(f"{name}.parquet")
-        table = read_table(path)
-        self._record(path, table.attrs["provenance"])
+        path = self.folder / f"{name}.parquet"
+        table = _read(path, read_table)
+        self._record(path, table, table.attrs["provenance"])
         return table
 
     def rows(self, name: str) -> list[dict[str, Any]]:
@@ -87,11 +101,11 @@ class Results:
         Raises
         ------
         MissingResult
-            If they are not there, or of another version.
+            If they are not there, damaged, or of another version.
         """
-        path = self._existing(f"{name}.json")
-        rows = read_rows(path)
-        self._record(path, rows[0]["provenance"])
+        path = self.folder / f"{name}.json"
+        rows = _read(path, read_rows)
+        self._record(path, rows, rows[0].get("provenance") if rows else None)
         return rows
 
     def verdicts(self) -> dict[str, dict[str, Any]]:
@@ -104,18 +118,35 @@ class Results:
         Raises
         ------
         MissingResult
-            If they are not there, or of another version.
+            If they are not there, damaged, of another version, or on other claims than there are.
         """
-        return {row["claim"]: row for row in self.rows("verdicts")}
+        verdicts = {row["claim"]: row for row in self.rows("verdicts")}
+        unknown, without = (_named(a, b) for a, b in ((verdicts, BY_ID), (BY_ID, verdicts)))
+        path = self.folder / "verdicts.json"
+        if unknown:
+            raise MissingResult(path, f"is of another revision, since there is no claim {unknown} in this one")
+        if without:
+            raise MissingResult(path, f"is of another revision, since it has no verdict on {without}")
+        return verdicts
 
-    def _existing(self, name: str) -> Path:
-        path = self.folder / name
-        if not path.is_file():
-            raise MissingResult(path)
-        return path
-
-    def _record(self, path: Path, provenance: dict[str, Any]) -> None:
-        if provenance.get("schema") != SCHEMA_VERSION:
+    def _record(self, path: Path, content: pd.DataFrame | list[dict[str, Any]], provenance: Any) -> None:
+        if isinstance(provenance, dict) and provenance.get("schema") != SCHEMA_VERSION:
             raise MissingResult(path, "is of another version of this program")
+        if why := fault(path.name, content):
+            raise DamagedResult(path, why)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         self.read[path.name] = {"sha256": digest, "provenance": provenance}
+
+
+def _read(path: Path, read: Callable[[Path], _Content]) -> _Content:
+    if not path.is_file():
+        raise MissingResult(path)
+    try:
+        return read(path)
+    except InvalidInput as error:
+        raise DamagedResult(path, str(error.__cause__)) from error
+
+
+def _named(claims: Iterable[str], known: Container[str]) -> str:
+    """Those that are not known."""
+    return ", ".join(repr(claim) for claim in claims if claim not in known)

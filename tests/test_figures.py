@@ -19,14 +19,14 @@ from matplotlib.figure import Figure
 
 from figures import table_1
 from figures.registry import FIGURES
-from figures.results import MissingResult, Results
+from figures.results import DamagedResult, MissingResult, Results
 from figures.style import LOOK, WIDTHS, save, style
 from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS
 from theory.evidence import CURVES
 from theory.evidence.attainment import extremal_curves
-from theory.store import provenance, write_rows, write_table
+from theory.store import SCHEMA_VERSION, provenance, write_rows, write_table
 
 CHECKOUT = Path(__file__).parents[1]
 RATES = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
@@ -650,6 +650,68 @@ class TestMissingResults:
         ):
             Results(tmp_path).table("certified")
 
+    @pytest.mark.parametrize(
+        ("name", "text", "why"),
+        [
+            ("verdicts.json", "[]", "it has no rows"),
+            ("verdicts.json", '{"claim": "bacc-sup"}', "dictionary update sequence"),
+            ("verdicts.json", '[{"claim": "bacc-sup"}]', "it does not say what made it"),
+            ("table1.json", "[{", "Expecting property name"),
+        ],
+    )
+    def test_json_of_another_content(self, tmp_path, name, text, why):
+        (tmp_path / name).write_text(text)
+        command = re.escape(f"run python -m convergence verify --out {tmp_path} first")
+        with pytest.raises(DamagedResult, match=rf"{name} is damaged \({why}.*\): {command}"):
+            Results(tmp_path).rows(name.removesuffix(".json"))
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        [
+            ({"verdict": ...}, "it lacks verdict"),
+            ({"claim": ["a"]}, r"\['a'\] is no claim"),
+            ({"predicted": None}, "predicted of .* is None, no mapping"),
+            ({"certified": ["N"]}, r"certified of .* is \['N'\], no mapping"),
+            (
+                {"measured": {"N": {"value": 1.0}}},
+                "N of .*, measured, is {'value': 1.0}, no exponent with its interval",
+            ),
+            ({"provenance": ["who"]}, "it does not say what made it"),
+            ({"provenance": {"schema": SCHEMA_VERSION}}, "it does not say what made it"),
+        ],
+    )
+    def test_verdicts_of_another_content(self, results, tmp_path, change, why):
+        rows = json.loads((results / "verdicts.json").read_text())
+        rows[1] = {key: value for key, value in (rows[1] | change).items() if value is not ...}
+        (tmp_path / "verdicts.json").write_text(json.dumps(rows))
+        with pytest.raises(DamagedResult, match=rf"verdicts\.json is damaged \({why}\): run python"):
+            Results(tmp_path).verdicts()
+
+    @pytest.mark.parametrize(
+        ("table", "why"),
+        [
+            (certified().drop(columns=["optimum", "bound"]), "it lacks bound, optimum"),
+            (certified().iloc[:0], "it has no rows"),
+        ],
+    )
+    def test_tables_of_another_content(self, tmp_path, table, why):
+        write_table(tmp_path / "certified.parquet", table, provenance({"program": "test"}))
+        with pytest.raises(DamagedResult, match=rf"certified\.parquet is damaged \({why}\): run python"):
+            Results(tmp_path).table("certified")
+
+    def test_what_is_damaged_is_never_left_out(self, results, tmp_path):
+        """Not even where the main job does without."""
+        shutil.copytree(results, tmp_path / "out", ignore=shutil.ignore_patterns("figures", "report"))
+        write_table(tmp_path / "out" / "speed.parquet", pd.DataFrame({"method": ["letcc"]}), provenance({}))
+        done = run_figures(tmp_path / "out", "--format", "tex")
+        assert done.returncode == 0  # it is not read
+        done = run_figures(tmp_path / "out", "--only", "decoding-time")
+        assert done.returncode == 2
+        assert "is damaged (it lacks num_workers, ratio, " in done.stderr
+        assert f"run python -m convergence speed --out {tmp_path / 'out'} first" in " ".join(done.stderr.split())
+        assert "Traceback" not in done.stderr
+        assert not DamagedResult(tmp_path / "speed.parquet", "").optional
+
     @pytest.mark.parametrize("options", [(), ("--only", "coded-inputs")])
     def test_as_a_program(self, tmp_path, options):
         """Where the main job makes them, or they were asked for."""
@@ -665,6 +727,21 @@ class TestMissingResults:
         (tmp_path / ".partial-killed").mkdir()
         (tmp_path / ".partial-killed" / "verdicts.json").write_text("[")
         with pytest.raises(MissingResult, match=r"verdicts\.json is missing"):
+            Results(tmp_path).verdicts()
+
+    @pytest.mark.parametrize(
+        ("lost", "added", "why"),
+        [
+            ("bacc-sup", None, "it has no verdict on 'bacc-sup'"),
+            (None, "letcc-gone", "there is no claim 'letcc-gone' in this one"),
+            ("bacc-sup", "letcc-gone", "there is no claim 'letcc-gone' in this one"),
+        ],
+    )
+    def test_verdicts_on_other_claims(self, results, tmp_path, lost, added, why):
+        rows = json.loads((results / "verdicts.json").read_text())
+        rows = [row for row in rows if row["claim"] != lost] + [rows[0] | {"claim": added}] * bool(added)
+        (tmp_path / "verdicts.json").write_text(json.dumps(rows))
+        with pytest.raises(MissingResult, match=f"verdicts.json is of another revision, since {why}: run python -m"):
             Results(tmp_path).verdicts()
 
 

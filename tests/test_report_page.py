@@ -21,7 +21,6 @@ from figures.notation import notation
 from figures.report import write_report
 from figures.results import MissingResult, Results
 from figures.style import style
-from letcc.exceptions import InvalidInput
 from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS
@@ -349,8 +348,14 @@ class TestProgram:
         assert finished.exit_code == 2
         assert "there is no claim 'letcc-gone' in this one: run python -m convergence verify" in finished.stderr
         assert not (tmp_path / "report").exists()
-        with pytest.raises(InvalidInput):
+        with pytest.raises(MissingResult):
             write_report(tmp_path)
+
+    def test_verdicts_that_lack_a_claim(self, tmp_path, no_figures):
+        first, *rows = every_row()
+        finished = CliRunner().invoke(figures.__main__.app, ["--out", str(write_results(tmp_path, rows))])
+        assert finished.exit_code == 2
+        assert f"it has no verdict on {first['claim']!r}: run python -m convergence verify" in finished.stderr
 
     def test_the_main_job_ends_with_it(self, tmp_path, monkeypatch, capsys):
         pytest.importorskip("torch")
