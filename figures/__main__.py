@@ -14,7 +14,7 @@ import typer
 from figures import table_1
 from figures.registry import FIGURES, TABLES
 from figures.report import write_report
-from figures.results import MissingResult, Results
+from figures.results import MissingResult, Results, seeds
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
 from letcc.exceptions import InvalidInput
@@ -53,6 +53,9 @@ def main(
         for name in _NAMES:
             typer.echo(f"{name}: {(TABLES.get(name) or FIGURES[name]).CAPTION}")
         return
+    if len(found := seeds(out)) > 1:
+        each = "; ".join(f"{', '.join(names)} of seed {seed}" for seed, names in sorted(found.items()))
+        typer.echo(f"Warning: {out} has results of different seeds, so that figures may mix runs: {each}", err=True)
     for name in dict.fromkeys(only or _NAMES):
         possible = TABLES[name].FORMATS if name in TABLES else FORMATS
         suffixes = [suffix for suffix in formats or possible if suffix in possible]

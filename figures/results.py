@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
 
-from figures.contents import fault
+from figures.contents import COLUMNS, fault
 from letcc.exceptions import InvalidInput, LetccError
 from theory.claims import BY_ID
 from theory.store import SCHEMA_VERSION, read_rows, read_table
@@ -136,6 +137,30 @@ class Results:
             raise DamagedResult(path, why)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         self.read[path.name] = {"sha256": digest, "provenance": provenance}
+
+
+def seeds(folder: Path) -> dict[int, list[str]]:
+    """With which seeds the results were made.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    dict of int to list of str
+        Names of files by seed, of those that figures read, are there and depend on a seed.
+    """
+    results = Results(folder)
+    for name in COLUMNS:
+        read = results.rows if name.endswith(".json") else results.table
+        with suppress(MissingResult):
+            read(Path(name).stem)
+    found: dict[int, list[str]] = {}
+    for name, about in results.read.items():
+        if (seed := about["provenance"]["seed"]) is not None:
+            found.setdefault(seed, []).append(name)
+    return found
 
 
 def _read(path: Path, read: Callable[[Path], _Content]) -> _Content:

@@ -745,6 +745,20 @@ class TestMissingResults:
             Results(tmp_path).verdicts()
 
 
+class TestSeeds:
+    @pytest.mark.parametrize("seed", [0, 1, None])
+    def test_different_ones_are_warned_of_once(self, tmp_path, seed):
+        write_table(tmp_path / "slopes.parquet", slopes(), provenance({}, 0))
+        write_table(tmp_path / "measured.parquet", measured(), provenance({}, 0))
+        write_rows(tmp_path / "table1.json", table1(), provenance({}, seed))
+        (tmp_path / "certified.parquet").write_text("damaged, which is not said here")
+        done = run_figures(tmp_path, "--only", "rmse-differences", "--only", "table-1")
+        assert done.returncode == 0, done.stderr
+        files = "measured.parquet, slopes.parquet of seed 0; table1.json of seed 1"
+        warned = f"Warning: {tmp_path} has results of different seeds, so that figures may mix runs: {files}\n"
+        assert done.stderr == (warned if seed == 1 else "")
+
+
 class TestOptions:
     def test_list(self, tmp_path):
         done = run_figures(tmp_path, "--list")
