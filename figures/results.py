@@ -135,8 +135,12 @@ class Results:
             raise MissingResult(path, "is of another version of this program")
         if why := fault(path.name, content):
             raise DamagedResult(path, why)
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        self.read[path.name] = {"sha256": digest, "provenance": provenance}
+        self.read[path.name] = {"sha256": sha256(path), "provenance": provenance}
+
+
+def sha256(path: Path) -> str:
+    """Of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def seeds(folder: Path) -> dict[int, list[str]]:

@@ -392,6 +392,13 @@ class TestSidecars:
                 assert about["sha256"] == hashlib.sha256((results / file).read_bytes()).hexdigest()
                 assert about["provenance"]["spec"] == {"program": "test"}
 
+    def test_files_are_what_was_written(self, drawn):
+        for name, suffixes in (("bounds", ("pdf", "png", "svg")), ("table-1", table_1.FORMATS)):
+            about = json.loads(drawn[f"{name}.json"])
+            expected = {f"{name}.{suffix}" for suffix in suffixes}
+            assert about["files"] == {file: hashlib.sha256(drawn[file]).hexdigest() for file in expected}
+            assert "--format" not in about["command"]
+
     @pytest.mark.parametrize("name", ["extremal-function", "table-1"])
     def test_the_command_makes_the_same_again(self, results, drawn, name):
         command = shlex.split(json.loads(drawn[f"{name}.json"])["command"])
@@ -776,7 +783,13 @@ class TestOptions:
         assert sorted(os.listdir(out / "figures")) == expected
         svg = (out / "figures" / "extremal-function.svg").read_text()
         assert f'width="{3.35 * 72:g}pt"' in svg  # points, of 1/72 inch
-        assert "--width column" in json.loads((out / "figures" / "extremal-function.json").read_text())["command"]
+        about, table = (
+            json.loads((out / "figures" / f"{n}.json").read_text()) for n in ("extremal-function", "table-1")
+        )
+        assert "--width column" in about["command"]
+        assert list(about["files"]) == ["extremal-function.svg"]
+        assert "--only extremal-function --width column --format svg --out" in about["command"]
+        assert "--only table-1 --format md --out" in table["command"]
 
     def test_a_format_that_it_does_not_come_in(self, results):
         done = run_figures(results, "--only", "table-1", "--format", "svg")
