@@ -1,6 +1,6 @@
 """What figures of rates share: an error with its claimed slope beside it, and a fitted slope in words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -94,6 +94,18 @@ def claimed(axis: Axes, x: pd.Series, error: pd.Series, exponent: Fraction, symb
     axis.annotate(text, end, xytext=(4, -2), textcoords="offset points", color=color)
 
 
+def round_ticks(axis: Axes, places: Sequence[int]) -> None:
+    """Label a logarithmic x axis with whole numbers, and nothing between them.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    places : sequence of int
+    """
+    axis.set_xticks(places, list(map(str, places)))
+    axis.xaxis.minorticks_off()
+
+
 def finish(axis: Axes, ticks: Iterable[int], room: float = 0.4) -> None:
     """Logarithmic axes with round numbers, and room for the claimed powers on the right and the legend below.
 
@@ -107,8 +119,7 @@ def finish(axis: Axes, ticks: Iterable[int], room: float = 0.4) -> None:
     """
     axis.set(xscale="log", yscale="log")
     places = sorted(set(ticks))
-    axis.set_xticks(places[::2], [str(place) for place in places[::2]])
-    axis.xaxis.minorticks_off()
+    round_ticks(axis, places[::2])
     axis.set_xlim(right=places[-1] * (places[-1] / places[0]) ** 0.13)
     bottom, top = axis.get_ylim()
     axis.set_ylim(bottom * (bottom / top) ** room, top)

@@ -16,18 +16,7 @@ _METRICS = {"rmse": "RMSE", "relative_accuracy": "relative accuracy"}
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("studies").query("study == 'stragglers'")
     subjects = list(table.groupby(["network", "dataset"], sort=False))
     across = panels_across(len(_METRICS), width)

@@ -783,9 +783,7 @@ class TestOptions:
         assert sorted(os.listdir(out / "figures")) == expected
         svg = (out / "figures" / "extremal-function.svg").read_text()
         assert f'width="{3.35 * 72:g}pt"' in svg  # points, of 1/72 inch
-        about, table = (
-            json.loads((out / "figures" / f"{n}.json").read_text()) for n in ("extremal-function", "table-1")
-        )
+        about, table = (json.loads((out / "figures" / name).read_text()) for name in expected[::2])
         assert "--width column" in about["command"]
         assert list(about["files"]) == ["extremal-function.svg"]
         assert "--only extremal-function --width column --format svg --out" in about["command"]
