@@ -32,5 +32,5 @@ def draw(results: Results, width: float) -> Figure:
         sizes = f"$(N, K, S)$ = ({rows.num_workers.iloc[0]}, {rows.num_data.iloc[0]}, {rows.num_stragglers.iloc[0]})"
         axis.set(xlabel="RMSE minus BACC's")
         title = f"{shown(network)} on {shown(dataset)}, {sizes}, {rows.trials.max()} trials"
-        axis.set_title(title, loc="left")
+        axis.set_title(title, loc="left" if width > 4 else "right")  # above the names, where it is narrow
     return figure
