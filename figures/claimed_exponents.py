@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from figures.curves import judged
 from figures.results import Results
 from figures.style import CLAIMED, LOOK
 from theory.claims import CLAIMS as REGISTRY
@@ -35,12 +36,13 @@ def draw(results: Results, width: float) -> Figure:
     figure, axis = plt.subplots(figsize=(width, 0.19 * len(rows) + 0.9))
     for kind, (look, shift) in _LOOKS.items():
         shown = [(shift - place, *excess[kind, *row]) for place, row in enumerate(rows) if (kind, *row) in excess]
-        places, low, value, high = np.transpose(shown)
+        places, low, value, high = np.reshape(shown, (-1, 4)).T
         axis.errorbar(value, places, xerr=[value - low, high - value], label=kind, **LOOK[look] | {"linestyle": "none"})
     axis.axvline(0, **CLAIMED)
     names = [f"{claim}, {_SYMBOLS.get(variable, variable)} ({verdicts[claim]['verdict']})" for claim, variable in rows]
     axis.set_yticks([-place for place in range(len(rows))], names, fontsize=6)
-    axis.set(xlabel="fitted − claimed exponent" if width > 4 else "fitted − claimed", ylim=(0.5 - len(rows), 0.5))
+    axis.set_xlabel("fitted − claimed exponent" if width > 4 else "fitted − claimed")
+    axis.set_ylim(0.5 - max(1, len(rows)), 0.5)
     figure.legend(loc="outside upper center", ncols=len(_LOOKS))
     return figure
 
@@ -50,8 +52,7 @@ def _worst(row: dict[str, Any], kind: str, variable: str) -> tuple[float, float,
     claimed, sign = row["predicted"].get(variable, 0.0), -1 if variable in _VANISHING else 1
     worst = None
     for name, fitted in (row[kind] or {}).items():
-        about = name.split(",")[0] == variable and isinstance(fitted, dict) and fitted["judged"]
-        if about and fitted["value"] is not None:
+        if name.split(",")[0] == variable and judged(fitted) and fitted["value"] is not None:
             low, value, high = sorted(sign * (fitted[part] - claimed) for part in ("low", "value", "high"))
             if worst is None or high > worst[2]:
                 worst = low, value, high

@@ -72,10 +72,11 @@ def _of_verdict(row: dict[str, Any]) -> str:
     if not isinstance(row["claim"], str):
         return f"{row['claim']!r:.40} is no claim"
     for key in ("predicted", "certified", "measured"):
+        needed = _FIT | {"judged"} if key == "certified" else _FIT
         evidence = {} if row[key] is None and key != "predicted" else row[key]
         if not isinstance(evidence, dict):
             return f"{key} of {row['claim']} is {evidence!r:.40}, no mapping"
         for part, value in evidence.items():
-            if isinstance(value, list) or (isinstance(value, dict) and not value.keys() >= _FIT):
+            if isinstance(value, list) or (isinstance(value, dict) and not value.keys() >= needed):
                 return f"{part} of {row['claim']}, {key}, is {value!r:.40}, no exponent with its interval"
     return ""

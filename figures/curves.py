@@ -35,6 +35,20 @@ def of_claim(table: pd.DataFrame, claim: str) -> pd.DataFrame:
     return table[(table[list(setup)] == pd.Series(setup)).all(axis=1)]
 
 
+def judged(fitted: Any) -> bool:
+    """Whether a part of the evidence is a fit that the verdict rests on.
+
+    Parameters
+    ----------
+    fitted : dict, float or str
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(fitted, dict) and fitted.get("judged", True)
+
+
 def slope(fitted: Any) -> str:
     """A fitted exponent with its interval, in words.
 

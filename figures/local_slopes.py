@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from figures.curves import of_claim, round_ticks, slope
+from figures.curves import judged, of_claim, round_ticks, slope
 from figures.results import Results
 from figures.style import CLAIMED, LOOK, panels
 from theory.claims import BY_ID
@@ -36,23 +36,24 @@ def draw(results: Results, width: float) -> Figure:
     figure, axes = panels(len(_PANELS), width, 2.0, narrowest=3.3)
     for axis, ((claim, variable), title) in zip(axes, _PANELS.items(), strict=True):
         rows, found = of_claim(table, claim), verdicts[claim]["certified"].items()
-        parts = {sweep: fit for sweep, fit in found if sweep.split(",")[0] == variable and fit["judged"]}
+        parts = {sweep: fit for sweep, fit in found if sweep.split(",")[0] == variable and judged(fit)}
         for (sweep, fitted), look in zip(parts.items(), LOOK.values(), strict=False):
             points = rows[rows.sweep == sweep]
             x = (points.num_workers if variable == "N" else points.stragglers + 1).to_numpy()
             label = points.points.iloc[0].capitalize() if variable == "N" else f"$N = {points.num_workers.iloc[0]}$"
             between = np.sqrt(x[1:] * x[:-1])[: len(fitted["local_slopes"])]
             axis.plot(between, fitted["local_slopes"], label=f"{label}: {slope(fitted)}", **look)
-        if (fitted := parts[variable])["value"] is not None:
+        if (fitted := parts.get(variable)) and fitted["value"] is not None:
             axis.axvspan(*fitted["window"], color="0.94", zorder=0)
             axis.fill_between(fitted["window"], fitted["low"], fitted["high"], color="#0072B2", alpha=0.15, lw=0)
         _claimed(axis, claim, variable)
         axis.set(xscale="log", xlabel=_LABELS[variable], ylabel=f"local slope in {_LABELS[variable]}", title=title)
-        round_ticks(axis, x[::2])
         bottom, top = axis.get_ylim()
         room = 0.5 if width > 4 else 1.0  # below for the legend, in a column of low panels
         axis.set_ylim(bottom - room * (top - bottom), top + 0.15 * (top - bottom))
-        axis.legend(loc="lower left")
+        if parts:
+            round_ticks(axis, x[::2])
+            axis.legend(loc="lower left")
     return figure
 
 

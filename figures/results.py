@@ -119,7 +119,8 @@ class Results:
         Raises
         ------
         MissingResult
-            If they are not there, damaged, of another version, or on other claims than there are.
+            If they are not there, of another version, or on other claims than there are.
+        DamagedResult
         """
         verdicts = {row["claim"]: row for row in self.rows("verdicts")}
         unknown, without = (_named(a, b) for a, b in ((verdicts, BY_ID), (BY_ID, verdicts)))
@@ -128,6 +129,12 @@ class Results:
             raise MissingResult(path, f"is of another revision, since there is no claim {unknown} in this one")
         if without:
             raise MissingResult(path, f"is of another revision, since it has no verdict on {without}")
+        for claim, row in verdicts.items():
+            if BY_ID[claim].evidence and row["certified"] is None:
+                raise DamagedResult(path, f"{claim} has no certified evidence")
+            for kind in ("certified", "measured"):
+                if row[kind] is not None:
+                    row[kind] = _Evidence(row[kind], path, f"{claim}, {kind},")
         return verdicts
 
     def _record(self, path: Path, content: pd.DataFrame | list[dict[str, Any]], provenance: Any) -> None:
@@ -136,6 +143,17 @@ class Results:
         if why := fault(path.name, content):
             raise DamagedResult(path, why)
         self.read[path.name] = {"sha256": sha256(path), "provenance": provenance}
+
+
+class _Evidence(dict[str, Any]):
+    """Evidence on a claim, which says what to do where a part of it is missing."""
+
+    def __init__(self, parts: dict[str, Any], path: Path, where: str) -> None:
+        super().__init__(parts)
+        self._path, self._where = path, where
+
+    def __missing__(self, part: str) -> None:
+        raise DamagedResult(self._path, f"{self._where} lacks {part}")
 
 
 def sha256(path: Path) -> str:

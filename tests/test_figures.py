@@ -695,6 +695,34 @@ class TestMissingResults:
             Results(tmp_path).verdicts()
 
     @pytest.mark.parametrize(
+        ("certified", "why"),
+        [
+            (None, "bacc-rate has no certified evidence"),
+            ({"S": fitted(2.0)}, "bacc-rate, certified, lacks N"),
+        ],
+    )
+    def test_evidence_that_a_figure_lacks(self, results, tmp_path, certified, why):
+        shutil.copytree(results, tmp_path / "out", ignore=shutil.ignore_patterns("figures", "report"))
+        rows = json.loads((results / "verdicts.json").read_text())
+        rows = [row | ({"certified": certified} if row["claim"] == "bacc-rate" else {}) for row in rows]
+        (tmp_path / "out" / "verdicts.json").write_text(json.dumps(rows))
+        with pytest.raises(DamagedResult, match=rf"verdicts\.json is damaged \({why}\): run python"):
+            FIGURES["error-against-workers"].draw(Results(tmp_path / "out"), 6.9)
+        plt.close("all")
+
+    @pytest.mark.parametrize("fit", ["inconclusive: local slopes 0.41 to 1.20", fitted(1.0) | {"value": None}])
+    def test_fits_that_have_not_settled_are_no_damage(self, results, tmp_path, fit):
+        shutil.copytree(results, tmp_path / "out", ignore=shutil.ignore_patterns("figures", "report"))
+        rows = json.loads((results / "verdicts.json").read_text())
+        for row in rows:
+            row |= {kind: dict.fromkeys(row[kind] or {"another": 1.0}, fit) for kind in ("certified", "measured")}
+        (tmp_path / "out" / "verdicts.json").write_text(json.dumps(rows))
+        with style():
+            for name in MADE:
+                FIGURES[name].draw(Results(tmp_path / "out"), 6.9)
+        plt.close("all")
+
+    @pytest.mark.parametrize(
         ("table", "why"),
         [
             (certified().drop(columns=["optimum", "bound"]), "it lacks bound, optimum"),
