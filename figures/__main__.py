@@ -14,7 +14,7 @@ import typer
 from figures import table_1
 from figures.registry import FIGURES, TABLES
 from figures.report import write_report
-from figures.results import MissingResult, Results
+from figures.results import MissingResult, Results, seeds
 from figures.sidecar import write_sidecar
 from figures.style import FORMATS, WIDTHS, save, style
 from letcc.exceptions import InvalidInput
@@ -53,8 +53,11 @@ def main(
         for name in _NAMES:
             typer.echo(f"{name}: {(TABLES.get(name) or FIGURES[name]).CAPTION}")
         return
+    if len(found := seeds(out)) > 1:
+        each = "; ".join(f"{', '.join(names)} of seed {seed}" for seed, names in sorted(found.items()))
+        typer.echo(f"Warning: {out} has results of different seeds, so that figures may mix runs: {each}", err=True)
     for name in dict.fromkeys(only or _NAMES):
-        possible = TABLES[name].FORMATS if name in TABLES else FORMATS
+        possible = _possible(name)
         suffixes = [suffix for suffix in formats or possible if suffix in possible]
         if only and not suffixes:
             raise InvalidInput(f"{name} comes as {', '.join(possible)}, not as {', '.join(formats or ())}")
@@ -92,16 +95,23 @@ def draw(name: str, folder: Path, formats: Sequence[str], width: str) -> list[Pa
     MissingResult
     """
     results, options = Results(folder), ["--out", str(folder)]
+    if set(formats) != set(_possible(name)):
+        options = [*(word for each in formats for word in ("--format", each)), *options]
     if table := TABLES.get(name):
         paths = [folder / "figures" / f"{name}.{suffix}" for suffix in formats]
         for path in paths:
             text = table.render(results, path.suffix[1:])
             write_atomically(path, partial(Path.write_text, data=text, encoding="utf-8"))
-        return [*paths, write_sidecar(results, name, table.CAPTION, table.CLAIMS, options)]
+        return [*paths, write_sidecar(results, name, table.CAPTION, table.CLAIMS, options, paths)]
     module, options = FIGURES[name], ["--width", width, *options]
     with style():
         paths = save(module.draw(results, WIDTHS[width]), folder / "figures", name, formats)
-    return [*paths, write_sidecar(results, name, module.CAPTION, module.CLAIMS, options)]
+    return [*paths, write_sidecar(results, name, module.CAPTION, module.CLAIMS, options, paths)]
+
+
+def _possible(name: str) -> Sequence[str]:
+    """The formats that a figure or a table comes in."""
+    return TABLES[name].FORMATS if name in TABLES else FORMATS
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from figures.curves import of_claim
+from figures.curves import of_claim, round_ticks
 from figures.results import Results
 from figures.style import CLAIMED, LOOK, panels
 
@@ -34,10 +34,9 @@ def _supremum(axis: Axes, table: pd.DataFrame) -> None:
     for (workers, rows), look in zip(of_claim(table, "bacc-sup").groupby("num_workers"), LOOK.values(), strict=False):
         axis.plot(rows.stragglers + 1, rows.error / rows.bound, label=f"$N = {workers}$", **look)
     axis.axhline(1, **CLAIMED)
-    axis.set(xscale="log", yscale="log", xlabel="$S + 1$, of $S$ lost workers", ylabel="exact / bound")
-    axis.set_title("supremum, BACC")
-    axis.set_xticks(ticks := [1, 2, 4, 8, 16], list(map(str, ticks)))
-    axis.xaxis.minorticks_off()
+    xlabel = "$S + 1$, of $S$ lost workers"
+    axis.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="exact / bound", title="supremum, BACC")
+    round_ticks(axis, [1, 2, 4, 8, 16])
 
 
 def _loss_split(axis: Axes, table: pd.DataFrame) -> None:
@@ -55,8 +54,7 @@ def _optimality(axis: Axes, table: pd.DataFrame) -> None:
     for claim, (label, look) in _SPLINES.items():
         for side, rows in of_claim(table, claim).groupby("sweep"):
             marks = LOOK[look] | {"linestyle": "none"} | ({"mfc": "white"} if side == "encoder" else {})
-            smoothings = [f"{smoothing:g}" for smoothing in rows.parameter]
-            axis.plot(smoothings, rows.error, label=f"{label}, {side}", **marks)
+            axis.plot([f"{smoothing:g}" for smoothing in rows.parameter], rows.error, label=f"{label}, {side}", **marks)
     axis.axhline(np.finfo(float).eps, **CLAIMED)
-    axis.set(yscale="log", xlabel=r"smoothing $\lambda$", ylabel="decrease of the objective")
-    axis.set_title("smoothest function")
+    ylabel = "decrease of the objective"
+    axis.set(yscale="log", xlabel=r"smoothing $\lambda$", ylabel=ylabel, title="smoothest function")

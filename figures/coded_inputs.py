@@ -4,11 +4,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from figures.names import shown
 from figures.results import Results
 
 CAPTION = (
     "Six of the coded inputs that workers get, for each network and scheme; each is what the encoder makes of all data "
-    "points at the point $\\beta_n$ of worker n."
+    "points at the point β_n of worker n."
 )
 CLAIMS = ()
 _LABELS = 1.0  # inches for the names of the rows
@@ -30,7 +31,7 @@ def draw(results: Results, width: float) -> Figure:
             axis.set(xticks=[], yticks=[])
             if (network, dataset) != above:  # the rows below have the same workers
                 axis.set_title(rf"$\beta_{{{picture['worker']}}}$")
-        name = scheme if (network, dataset) == above else f"{network},\n{dataset}\n{scheme}"
+        name = scheme if (network, dataset) == above else f"{shown(network)},\n{shown(dataset)}\n{scheme}"
         line[0].set_ylabel(name, rotation=0, ha="right", va="center")
         above = network, dataset
     return figure

@@ -1,6 +1,6 @@
 """What figures of rates share: an error with its claimed slope beside it, and a fitted slope in words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,20 @@ def of_claim(table: pd.DataFrame, claim: str) -> pd.DataFrame:
         return table[table.claim == about.examined_as]
     setup = {"scheme": about.method, "smoothing": about.smoothing.formula, "noise": about.noise_std}
     return table[(table[list(setup)] == pd.Series(setup)).all(axis=1)]
+
+
+def judged(fitted: Any) -> bool:
+    """Whether a part of the evidence is a fit that the verdict rests on.
+
+    Parameters
+    ----------
+    fitted : dict, float or str
+
+    Returns
+    -------
+    bool
+    """
+    return isinstance(fitted, dict) and fitted.get("judged", True)
 
 
 def slope(fitted: Any) -> str:
@@ -90,7 +104,20 @@ def claimed(axis: Axes, x: pd.Series, error: pd.Series, exponent: Fraction, symb
     power *= _ABOVE * (error / power).max()
     axis.plot(x, power, **CLAIMED | {"color": color})
     end = (x.iloc[-1], power.iloc[-1])
-    axis.annotate(f"${symbol}^{{{exponent}}}$", end, xytext=(4, -2), textcoords="offset points", color=color)
+    text = f"${symbol}$" if exponent == 1 else f"${symbol}^{{{exponent}}}$"
+    axis.annotate(text, end, xytext=(4, -2), textcoords="offset points", color=color)
+
+
+def round_ticks(axis: Axes, places: Sequence[int]) -> None:
+    """Label a logarithmic x axis with whole numbers, and nothing between them.
+
+    Parameters
+    ----------
+    axis : matplotlib.axes.Axes
+    places : sequence of int
+    """
+    axis.set_xticks(places, list(map(str, places)))
+    axis.xaxis.minorticks_off()
 
 
 def finish(axis: Axes, ticks: Iterable[int], room: float = 0.4) -> None:
@@ -106,8 +133,7 @@ def finish(axis: Axes, ticks: Iterable[int], room: float = 0.4) -> None:
     """
     axis.set(xscale="log", yscale="log")
     places = sorted(set(ticks))
-    axis.set_xticks(places[::2], [str(place) for place in places[::2]])
-    axis.xaxis.minorticks_off()
+    round_ticks(axis, places[::2])
     axis.set_xlim(right=places[-1] * (places[-1] / places[0]) ** 0.13)
     bottom, top = axis.get_ylim()
     axis.set_ylim(bottom * (bottom / top) ** room, top)

@@ -20,18 +20,7 @@ _LOOKS = {
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("speed")
     table = table.assign(**{f"ms{end}": 1e3 * table[f"seconds{end}"] for end in ("", "_low", "_high")})
     across = panels_across(2, width)

@@ -17,18 +17,7 @@ _SHARE = 0.05  # of rounds decoded, below which there is no quality to speak of
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("latency").query("rule == 'deadline'")
     models = list(dict.fromkeys(table.latency))
     tasks = [task for task in _ROWS if task in set(table.task)]

@@ -18,9 +18,9 @@ _PANELS = (
 
 CAPTION = (
     "Mean squared error at the worst data point against the number of lost workers, N = 512 and K = 32, with its "
-    "fitted slope, beside the claimed slopes (dotted): certified, where errors are exact, and measured, with 95 % "
-    "intervals over random sets. LeTCC grows like S^3, BACC like S^2 from a far higher level; with noise the error "
-    "grows more slowly than claimed."
+    "fitted slope, beside the claimed slopes (dotted): certified (exact) and measured, with 95 % intervals over random "
+    "sets. When the worst block is lost, LeTCC grows like S^3, BACC like S^2 from a far higher level, and with noise "
+    "the slope has not settled. Over random sets the mean hardly grows."
 )
 CLAIMS = ("letcc-noiseless", "bacc-rate", "letcc-noisy")
 

@@ -12,14 +12,15 @@ _WITH_NOISE = {
     "letcc-noisy-optimal": (r"$\lambda = \sigma^2/N$, $\sigma = 0.1$", "letcc-optimal"),
     "letcc-noisy": (r"$\lambda = 0.01\,N^{-4/5}$, $\sigma = 0.03$", "letcc"),
 }
+_OPTIMA = {0.0: ("optimum", "x"), 0.1: (r"optimum, $\sigma = 0.1$", "x"), 0.03: (r"optimum, $\sigma = 0.03$", "+")}
 _KINDS = {"certified": "certified worst case", "measured": r"$|t - c|^{1.51}$, measured"}
 _BACC_WITH_NOISE = "scheme == 'bacc' and noise == 0.1"
 
 CAPTION = (
     "Mean squared error at the worst data point against the number of workers, with its fitted slope, beside the "
-    "claimed slopes (dotted) and what no decoder can beat (crosses); with noise, of LeTCC by its smoothing. Certified "
-    "errors are exact; measured ones carry 95 % intervals where there is noise. All but BACC's with noise are straight "
-    "lines in logarithmic axes, parallel to the claimed slopes."
+    "claimed slopes (dotted) and what no decoder can beat at this σ (crosses); with noise, of LeTCC by its smoothing. "
+    "Certified errors are exact; measured ones carry 95 % intervals where there is noise. All but BACC's with noise "
+    "are straight lines in logarithmic axes, parallel to the claimed slopes."
 )
 CLAIMS = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
 
@@ -40,8 +41,9 @@ def draw(results: Results, width: float) -> Figure:
             exponent, color = BY_ID[claim].exponents["N"], LOOK[look]["color"]
             claimed(axis, points.num_workers, points.error / units, exponent, "N", color)
             if kind == "certified":
-                best = points.optimum / units
-                axis.plot(points.num_workers, best, **LOOK["optimum"] | {"linewidth": 0.7}, label="optimum")
+                optimum, marker = _OPTIMA[BY_ID[claim].noise_std]
+                look_of_best = LOOK["optimum"] | {"linewidth": 0.7, "marker": marker}
+                axis.plot(points.num_workers, points.optimum / units, **look_of_best, label=optimum)
         if kind == "measured" and noise:
             points, fitted = (table.query(_BACC_WITH_NOISE) for table in (tables[kind], slopes))
             label = rf"BACC, $\sigma = 0.1$: {slope(fitted.rename(columns={'exponent': 'value'}).iloc[0])}"

@@ -11,7 +11,8 @@ _CURVES = {"S=3": "$S = 3$", "S=sqrt(N)": r"$S = \sqrt{N}$", "S=N/4": "$S = N/4$
 
 CAPTION = (
     "The certified error divided by the claimed S^s N^n, relative to where it starts, as S grows with N along three "
-    "curves, with its fitted slope. A claim holds along a curve that does not rise, and is attained where it is flat."
+    "curves, with its fitted slope. Constant: the claim is the true growth (attained). Falling: the error grows more "
+    "slowly than claimed, so the claim, an upper bound, holds with room. Rising: the claim is false."
 )
 CLAIMS = ("letcc-noiseless", "letcc-noiseless-v1", "bacc-rate", "letcc-noisy")
 

@@ -17,18 +17,7 @@ _ANY = {60: "recommended", 80: "letcc"}  # numbers waited for
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("latency").query("rule == 'wait for'")
     table = table[table.task == table.task.iloc[0]]  # the times are the same for every task
     models = list(table.groupby("latency", sort=False))

@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from figures.names import shown
 from figures.results import Results
 from figures.style import LOOK, in_band, panels_across
 
@@ -15,18 +16,7 @@ _METRICS = {"rmse": "RMSE", "relative_accuracy": "relative accuracy"}
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("studies").query("study == 'stragglers'")
     subjects = list(table.groupby(["network", "dataset"], sort=False))
     across = panels_across(len(_METRICS), width)
@@ -44,7 +34,7 @@ def draw(results: Results, width: float) -> Figure:
             else:
                 axis.set_ylim(top=1.02)
             sizes = f"N = {of.num_workers.iloc[0]}, K = {of.num_data.iloc[0]}"
-            axis.set(title=f"{network} on {dataset}, {sizes}", ylabel=label)
+            axis.set(title=f"{shown(network)} on {shown(dataset)}, {sizes}", ylabel=label)
     for axis in grid[-1]:
         axis.set_xlabel("stragglers $S$")
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)

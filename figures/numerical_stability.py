@@ -26,18 +26,7 @@ _DTYPES = {"float16": "lagrange", "float32": "bacc", "float64": "letcc"}
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     constants, errors = results.table("lebesgue"), results.table("stability")
     across = panels_across(2, width)
     figure, grid = plt.subplots(2 // across, across, figsize=(width, 3.2 * 2 // across), squeeze=False)

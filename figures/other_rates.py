@@ -38,8 +38,8 @@ def draw(results: Results, width: float) -> Figure:
             curve(axis, points.x, points, label, look)
         claimed(axis, points.x, points.error, BY_ID[claim].exponents[variable], symbol, "0.35")
         axis.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-        low, high = rows.error.min(), rows.error.max()
-        axis.set_ylim(top=high * (high / low) ** 0.75)  # room for the legend
-        axis.set_xlim(right=x.max() * (x.max() / x.min()) ** 0.3)  # and for the claimed power
+        axis.set_xlim(right=x.max() * (x.max() / x.min()) ** 0.3)  # room for the claimed power
+        room = 0.3 + 0.1 * len(axis.containers)  # and above for the legend
+        axis.set_ylim(top=rows.error.max() * (rows.error.max() / rows.error.min()) ** room)
         axis.legend(loc="upper left", title="fitted slope", alignment="left")
     return figure

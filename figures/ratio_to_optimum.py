@@ -18,8 +18,9 @@ _BEST_LINEAR = r"LeTCC with noise, $\lambda = \sigma^2/|F|$, $S = N/4$"
 
 CAPTION = (
     "Worst-case error of each scheme divided by the least that is possible: against the number of workers when all "
-    "answer, and over 100 random sets of received workers (N = 40, S up to 16), where marks are medians and bars "
-    "reach over all sets and data points. LeTCC without noise, and with it at sigma^2/n, is at 1, which is optimal."
+    "answer, or N/4 are lost where it says so; and over 100 random sets of received workers (N = 40, S up to 16), "
+    "where marks are medians and bars reach over all sets and data points. LeTCC is optimal, at 1, without noise at λ "
+    "= 0 and with noise at λ = σ²/|F|, for |F| received workers."
 )
 CLAIMS = ("optimal-recovery", "best-linear")
 
@@ -33,7 +34,9 @@ def draw(results: Results, width: float) -> Figure:
         against_workers.plot(points.num_workers, points.error / points.optimum, label=label, **LOOK[look])
     best = table.query("claim == 'best-linear' and points == 'chebyshev'")
     against_workers.plot(best.num_workers, best.error, label=_BEST_LINEAR, **LOOK["letcc-optimal"])
-    against_workers.set(xlabel="workers $N$", ylabel="worst-case error / optimum", title="all workers answer")
+    against_workers.set(
+        xlabel="workers $N$", ylabel="worst-case error / optimum", title="against the number of workers"
+    )
     finish(against_workers, points.num_workers, 0.8)
     _over_sets(over_sets, table.query("claim == 'optimal-recovery'"))
     return figure

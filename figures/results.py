@@ -1,13 +1,17 @@
 """Read-only access to the results, with a way out where one is missing, and a record of what was read."""
 
 import hashlib
+from collections.abc import Callable, Container, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
-from letcc.exceptions import LetccError
+from figures.contents import COLUMNS, fault
+from letcc.exceptions import InvalidInput, LetccError
+from theory.claims import BY_ID
 from theory.store import SCHEMA_VERSION, read_rows, read_table
 
 # what is not here is made by the main job
@@ -38,6 +42,17 @@ class MissingResult(LetccError):
         self.optional = path.name in MADE_BY
 
 
+class DamagedResult(MissingResult):
+    """A result is there, and is not what its name says: no figure goes without it silently."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(path, f"is damaged ({why})")
+        self.optional = False
+
+
+_Content = TypeVar("_Content")
+
+
 @dataclass(frozen=True)
 class Results:
     """The folder of the results.
@@ -66,11 +81,11 @@ class Results:
         Raises
         ------
         MissingResult
-            If it is not there, or of another version.
+            If it is not there, damaged, or of another version.
         """
-        path = self._existing(f"{name}.parquet")
-        table = read_table(path)
-        self._record(path, table.attrs["provenance"])
+        path = self.folder / f"{name}.parquet"
+        table = _read(path, read_table)
+        self._record(path, table, table.attrs["provenance"])
         return table
 
     def rows(self, name: str) -> list[dict[str, Any]]:
@@ -87,11 +102,11 @@ class Results:
         Raises
         ------
         MissingResult
-            If they are not there, or of another version.
+            If they are not there, damaged, or of another version.
         """
-        path = self._existing(f"{name}.json")
-        rows = read_rows(path)
-        self._record(path, rows[0]["provenance"])
+        path = self.folder / f"{name}.json"
+        rows = _read(path, read_rows)
+        self._record(path, rows, rows[0].get("provenance") if rows else None)
         return rows
 
     def verdicts(self) -> dict[str, dict[str, Any]]:
@@ -104,18 +119,81 @@ class Results:
         Raises
         ------
         MissingResult
-            If they are not there, or of another version.
+            If they are not there, of another version, or on other claims than there are.
+        DamagedResult
         """
-        return {row["claim"]: row for row in self.rows("verdicts")}
+        verdicts = {row["claim"]: row for row in self.rows("verdicts")}
+        unknown, without = (_named(a, b) for a, b in ((verdicts, BY_ID), (BY_ID, verdicts)))
+        path = self.folder / "verdicts.json"
+        if unknown:
+            raise MissingResult(path, f"is of another revision, since there is no claim {unknown} in this one")
+        if without:
+            raise MissingResult(path, f"is of another revision, since it has no verdict on {without}")
+        for claim, row in verdicts.items():
+            if BY_ID[claim].evidence and row["certified"] is None:
+                raise DamagedResult(path, f"{claim} has no certified evidence")
+            for kind in ("certified", "measured"):
+                if row[kind] is not None:
+                    row[kind] = _Evidence(row[kind], path, f"{claim}, {kind},")
+        return verdicts
 
-    def _existing(self, name: str) -> Path:
-        path = self.folder / name
-        if not path.is_file():
-            raise MissingResult(path)
-        return path
-
-    def _record(self, path: Path, provenance: dict[str, Any]) -> None:
-        if provenance.get("schema") != SCHEMA_VERSION:
+    def _record(self, path: Path, content: pd.DataFrame | list[dict[str, Any]], provenance: Any) -> None:
+        if isinstance(provenance, dict) and provenance.get("schema") != SCHEMA_VERSION:
             raise MissingResult(path, "is of another version of this program")
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        self.read[path.name] = {"sha256": digest, "provenance": provenance}
+        if why := fault(path.name, content):
+            raise DamagedResult(path, why)
+        self.read[path.name] = {"sha256": sha256(path), "provenance": provenance}
+
+
+class _Evidence(dict[str, Any]):
+    """Evidence on a claim, which says what to do where a part of it is missing."""
+
+    def __init__(self, parts: dict[str, Any], path: Path, where: str) -> None:
+        super().__init__(parts)
+        self._path, self._where = path, where
+
+    def __missing__(self, part: str) -> None:
+        raise DamagedResult(self._path, f"{self._where} lacks {part}")
+
+
+def sha256(path: Path) -> str:
+    """Of a file, in hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def seeds(folder: Path) -> dict[int, list[str]]:
+    """With which seeds the results were made.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    dict of int to list of str
+        Names of files by seed, of those that figures read, are there and depend on a seed.
+    """
+    results = Results(folder)
+    for name in COLUMNS:
+        read = results.rows if name.endswith(".json") else results.table
+        with suppress(MissingResult):
+            read(Path(name).stem)
+    found: dict[int, list[str]] = {}
+    for name, about in results.read.items():
+        if (seed := about["provenance"]["seed"]) is not None:
+            found.setdefault(seed, []).append(name)
+    return found
+
+
+def _read(path: Path, read: Callable[[Path], _Content]) -> _Content:
+    if not path.is_file():
+        raise MissingResult(path)
+    try:
+        return read(path)
+    except InvalidInput as error:
+        raise DamagedResult(path, str(error.__cause__)) from error
+
+
+def _named(claims: Iterable[str], known: Container[str]) -> str:
+    """Those that are not known."""
+    return ", ".join(repr(claim) for claim in claims if claim not in known)

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from figures.names import shown
 from figures.results import Results
 from figures.style import CLAIMED, LOOK
 
@@ -30,5 +31,6 @@ def draw(results: Results, width: float) -> Figure:
         axis.set_yticks(places, [name.replace("lambda", "λ") for name in rows.scheme])
         sizes = f"$(N, K, S)$ = ({rows.num_workers.iloc[0]}, {rows.num_data.iloc[0]}, {rows.num_stragglers.iloc[0]})"
         axis.set(xlabel="RMSE minus BACC's")
-        axis.set_title(f"{network} on {dataset}, {sizes}, {rows.trials.max()} trials", loc="right")
+        title = f"{shown(network)} on {shown(dataset)}, {sizes}, {rows.trials.max()} trials"
+        axis.set_title(title, loc="left" if width > 4 else "right")  # above the names, where it is narrow
     return figure

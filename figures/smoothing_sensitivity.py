@@ -5,6 +5,7 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from figures.names import shown
 from figures.results import Results
 from figures.style import in_decimals, panels_across
 
@@ -17,18 +18,7 @@ _LOOK = {"cmap": "viridis_r", "norm": LogNorm(1, 10), "origin": "lower"}
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("studies").query("study == 'smoothing' and metric == 'rmse'")
     table[["encoder", "decoder"]] = table.scheme.str.split(", ", expand=True).astype(float)
     subjects = list(table.groupby(["network", "dataset"], sort=False))
@@ -45,7 +35,11 @@ def draw(results: Results, width: float) -> Figure:
         for side, values in ((axis.xaxis, wide.columns), (axis.yaxis, wide.index)):
             labels = [f"$10^{{{np.log10(value):.0f}}}$" if value else "0" for value in values]
             side.set_ticks(range(0, len(values), 4), labels[::4])
-        axis.set(title=f"{network} on {dataset}", xlabel=r"decoder's $\lambda_d$", ylabel=r"encoder's $\lambda_e$")
+        axis.set(
+            title=f"{shown(network)} on {shown(dataset)}",
+            xlabel=r"decoder's $\lambda_d$",
+            ylabel=r"encoder's $\lambda_e$",
+        )
         axis.grid(visible=False)
     for axis in axes.flat[len(subjects) :]:
         axis.remove()

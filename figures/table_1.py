@@ -2,12 +2,14 @@
 
 import pandas as pd
 
+from figures.names import shown
 from figures.results import Results
 from theory.claims import PAPER
 
 CAPTION = (
     "Table 1: RMSE and relative accuracy of each scheme on trained networks, mean ± standard deviation over the "
-    "trials; RMSE minus BACC's in the same trials, with its 95 % interval; and the paper's values on the same images."
+    "trials; the 95 % interval of the mean of RMSE minus BACC's in the same trials; and the paper's values, in rows of "
+    "their own where the paper's images or network were not tried."
 )
 CLAIMS = ("table-1",)
 FORMATS = ("tex", "md", "csv")
@@ -36,7 +38,8 @@ def rows(results: Results) -> pd.DataFrame:
 
 def _row(key: tuple[str, str, str], ours: dict[str, object] | None, paper: tuple[float, ...] | None) -> dict[str, str]:
     network, images, scheme = key
-    found = {"network": network, "images": images, "(N, K, S)": _NONE, "scheme": scheme.replace("lambda", "λ")}
+    found = {"network": shown(network), "images": shown(images)}
+    found |= {"(N, K, S)": _NONE, "scheme": scheme.replace("lambda", "λ")}
     if ours:
         found["(N, K, S)"] = "({num_workers}, {num_data}, {num_stragglers})".format_map(ours)
         difference = "{rmse_difference_low:+.2f} to {rmse_difference_high:+.2f}".format_map(ours)

@@ -16,18 +16,7 @@ _QUANTILES = {"p99": {"linestyle": "-"}, "p99.9": {"linestyle": "--", "markerfac
 
 
 def draw(results: Results, width: float) -> Figure:
-    """Draw it.
-
-    Parameters
-    ----------
-    results : Results
-    width : float
-        Inches.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """See `figures.registry.FigureModule.draw`."""
     table = results.table("latency").query("rule == 'wait for' and scheme in ('LeTCC', 'replicated', 'uncoded')")
     table = table[table.task == table.task.iloc[0]]  # the times are the same for every task
     models = list(table.groupby("latency", sort=False))

@@ -19,14 +19,14 @@ from matplotlib.figure import Figure
 
 from figures import table_1
 from figures.registry import FIGURES
-from figures.results import MissingResult, Results
+from figures.results import DamagedResult, MissingResult, Results
 from figures.style import LOOK, WIDTHS, save, style
 from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS
 from theory.evidence import CURVES
 from theory.evidence.attainment import extremal_curves
-from theory.store import provenance, write_rows, write_table
+from theory.store import SCHEMA_VERSION, provenance, write_rows, write_table
 
 CHECKOUT = Path(__file__).parents[1]
 RATES = ("letcc-noiseless", "bacc-rate", "letcc-noisy", "letcc-noisy-optimal")
@@ -272,6 +272,11 @@ class TestRegistry:
             assert module.__name__ == f"figures.{name.replace('-', '_')}"
             assert 40 < len(module.CAPTION) < 420
 
+    @pytest.mark.parametrize("module", [*FIGURES.values(), table_1])
+    def test_captions_are_plain_text(self, module):
+        """They stand in pages and sidecars, where nothing sets TeX."""
+        assert not set(module.CAPTION) & set("$\\{}")
+
     def test_looks_are_told_apart_in_grey(self):
         for a, b in combinations(LOOK.values(), 2):
             assert a["marker"] != b["marker"]
@@ -387,6 +392,13 @@ class TestSidecars:
                 assert about["sha256"] == hashlib.sha256((results / file).read_bytes()).hexdigest()
                 assert about["provenance"]["spec"] == {"program": "test"}
 
+    def test_files_are_what_was_written(self, drawn):
+        for name, suffixes in (("bounds", ("pdf", "png", "svg")), ("table-1", table_1.FORMATS)):
+            about = json.loads(drawn[f"{name}.json"])
+            expected = {f"{name}.{suffix}" for suffix in suffixes}
+            assert about["files"] == {file: hashlib.sha256(drawn[file]).hexdigest() for file in expected}
+            assert "--format" not in about["command"]
+
     @pytest.mark.parametrize("name", ["extremal-function", "table-1"])
     def test_the_command_makes_the_same_again(self, results, drawn, name):
         command = shlex.split(json.loads(drawn[f"{name}.json"])["command"])
@@ -428,7 +440,7 @@ class TestErrors:
             power = next(
                 (label, fit(points))
                 for label, points in found.items()
-                if label != "optimum" and fit(points)[1] == pytest.approx(exponent)
+                if "optimum" not in label and fit(points)[1] == pytest.approx(exponent)
             )
             assert power[1][0] == pytest.approx(LEVEL[kind] / units)
             assert power[0].endswith(f"slope {exponent - 0.013:.2f} ± 0.08".replace("-", "−"))
@@ -436,12 +448,22 @@ class TestErrors:
             assert level == pytest.approx(1.7 * LEVEL[kind] / units)
         texts = {text.get_text() for text in axis.texts}
         assert texts == {f"$N^{{{BY_ID[claim].exponents['N']}}}$" for claim in claims}
-        assert ("optimum" in found) == (kind == "certified")
+        noises = {BY_ID[claim].noise_std for claim in claims if kind == "certified"}
+        best = {rf"optimum, $\sigma = {noise:g}$" if noise else "optimum" for noise in noises}
+        assert {label for label in found if "optimum" in label} == best
 
     def test_the_optimum_is_the_certified_one(self, axes):
         line = axes("error-against-workers")[0].lines
         best = [fit(each.get_xydata()) for each in line if each.get_label() == "optimum"]
         assert [exponent for _, exponent in best] == pytest.approx([-4, -3])
+
+    def test_the_optimum_at_each_noise(self, axes):
+        """With less noise less is possible; the claims' levels differ, and each stands by its own optimum."""
+        found = curves(axes("error-against-workers")[1])
+        for claim in RATES[2:]:
+            noise, exponent = BY_ID[claim].noise_std, float(BY_ID[claim].exponents["N"])
+            best = fit(found[rf"optimum, $\sigma = {noise:g}$"])
+            assert best == pytest.approx((LEVEL["certified"] / noise**2, exponent - 1))
 
     def test_intervals_where_there_is_noise(self, axes):
         without, with_noise = axes("error-against-workers")[2:]
@@ -488,6 +510,8 @@ class TestSlopes:
         (axis,) = axes("claimed-exponents")
         names = [label.get_text() for label in axis.get_yticklabels()]
         assert names[:3] == [f"letcc-noiseless, {part} (attained)" for part in ("N", "S", "growth")]
+        assert r"encoder-training-error, $\lambda_e$ (attained)" in names
+        assert axis.get_ylim() == (0.5 - len(names), 0.5)  # no empty band
         bars = {each.get_label(): each for each in axis.containers}
         for kind in ("certified", "measured"):
             excess = dict(zip(names, bars[kind][0].get_xydata()[:, 0], strict=True))
@@ -504,6 +528,8 @@ class TestSlopes:
         assert fit(curves(smoothed)["Chebyshev: 0.99 ± 0.08"]) == pytest.approx((0.2, 1))
         assert fit(curves(cost)["building: 0.99 ± 0.08"]) == pytest.approx((32, 1))
         assert "applying: unsettled" in curves(cost)
+        texts = [text.get_text() for axis in (corrupted, smoothed, cost) for text in axis.texts]
+        assert texts == ["$(q/N)^{6/5}$", r"$\lambda_e$", "$|F|$"]
 
     def test_lost_at_random(self, axes):
         letcc, bacc = axes("lost-at-random")
@@ -540,7 +566,9 @@ class TestBounds:
         (axis,) = axes("lagrange-threshold")
         np.testing.assert_array_equal(curves(axis)["Lagrange"], [[7, 1e-15], [10, 1e-15]])  # refused from 6
         np.testing.assert_array_equal(curves(axis)["LeTCC"][:, 0], [6, 7, 10])
-        assert [line.get_xdata()[0] for line in axis.lines if line.get_linestyle() == ":"] == [7]
+        (refused,) = axis.patches
+        assert refused.get_x() + refused.get_width() == 6.5
+        assert axis.get_xlim()[0] == refused.get_x() < 6
         top = [segment[1, 1] for segment in axis.containers[2][2][0].get_segments()]
         assert top == pytest.approx([0.1] * 3)
 
@@ -569,6 +597,7 @@ class TestExtremalFunction:
 class TestTable1:
     def test_differences(self, axes):
         (axis,) = axes("rmse-differences")
+        assert axis.get_title("left") == "LeNet5 on MNIST, $(N, K, S)$ = (100, 20, 60), 100 trials"
         assert [label.get_text() for label in axis.get_yticklabels()] == ["LeTCC", "LeTCC, λ = 0"]
         (bars,) = axis.containers
         np.testing.assert_allclose(bars[0].get_xydata()[:, 0], [-0.25, 0.25])
@@ -576,26 +605,26 @@ class TestTable1:
 
     def test_the_paper_stands_beside(self, results):
         table = table_1.rows(Results(results)).set_index(["network", "images", "scheme"])
-        letcc = table.loc["lenet5", "mnist", "LeTCC"]
+        letcc = table.loc["LeNet5", "MNIST", "LeTCC"]
         assert letcc["RMSE"] == "2.25 ± 0.50"
         assert letcc["minus BACC's"] == "−0.38 to −0.12"
         assert letcc["paper: RMSE"] == "2.18 ± 0.51"
         assert letcc["paper: relative accuracy"] == "0.94 ± 0.04"
-        assert table.loc["lenet5", "mnist", "LeTCC, λ = 0"]["paper: RMSE"] == "–"
-        not_tried = table.loc["vit-b16", "imagenet", "BACC"]
+        assert table.loc["LeNet5", "MNIST", "LeTCC, λ = 0"]["paper: RMSE"] == "–"
+        not_tried = table.loc["ViT-B/16", "ImageNet", "BACC"]
         assert (not_tried["RMSE"], not_tried["paper: RMSE"]) == ("–", "0.68 ± 0.13")
 
     def test_formats(self, drawn):
         tex, md, csv = (drawn[f"table-1.{suffix}"].decode() for suffix in table_1.FORMATS)
         assert tex.count(r"\toprule") == tex.count(r"\midrule") == tex.count(r"\bottomrule") == 1
-        row = r"lenet5 & mnist & (100, 20, 60) & LeTCC & 2.25 $\pm$ 0.50 & $-$0.38 to $-$0.12 & 0.900 $\pm$ 0.030 & "
+        row = r"LeNet5 & MNIST & (100, 20, 60) & LeTCC & 2.25 $\pm$ 0.50 & $-$0.38 to $-$0.12 & 0.900 $\pm$ 0.030 & "
         assert row + r"2.18 $\pm$ 0.51 & 0.94 $\pm$ 0.04 \\" in tex
         assert tex.isascii()
         lines = md.splitlines()
         assert {line.count("|") for line in lines} == {10}
         assert set(lines[1]) == set("|- ")
-        assert "| lenet5 | mnist | (100, 20, 60) | LeTCC | 2.25 ± 0.50 |" in md
-        assert csv.splitlines()[2].startswith('lenet5,mnist,"(100, 20, 60)",LeTCC,2.25 ± 0.50,')
+        assert "| LeNet5 | MNIST | (100, 20, 60) | LeTCC | 2.25 ± 0.50 |" in md
+        assert csv.splitlines()[2].startswith('LeNet5,MNIST,"(100, 20, 60)",LeTCC,2.25 ± 0.50,')
         assert len(csv.splitlines()) == len(lines) - 1 == 1 + 4 + 4
 
 
@@ -628,6 +657,96 @@ class TestMissingResults:
         ):
             Results(tmp_path).table("certified")
 
+    @pytest.mark.parametrize(
+        ("name", "text", "why"),
+        [
+            ("verdicts.json", "[]", "it has no rows"),
+            ("verdicts.json", '{"claim": "bacc-sup"}', "dictionary update sequence"),
+            ("verdicts.json", '[{"claim": "bacc-sup"}]', "it does not say what made it"),
+            ("table1.json", "[{", "Expecting property name"),
+        ],
+    )
+    def test_json_of_another_content(self, tmp_path, name, text, why):
+        (tmp_path / name).write_text(text)
+        command = re.escape(f"run python -m convergence verify --out {tmp_path} first")
+        with pytest.raises(DamagedResult, match=rf"{name} is damaged \({why}.*\): {command}"):
+            Results(tmp_path).rows(name.removesuffix(".json"))
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        [
+            ({"verdict": ...}, "it lacks verdict"),
+            ({"claim": ["a"]}, r"\['a'\] is no claim"),
+            ({"predicted": None}, "predicted of .* is None, no mapping"),
+            ({"certified": ["N"]}, r"certified of .* is \['N'\], no mapping"),
+            (
+                {"measured": {"N": {"value": 1.0}}},
+                "N of .*, measured, is {'value': 1.0}, no exponent with its interval",
+            ),
+            ({"provenance": ["who"]}, "it does not say what made it"),
+            ({"provenance": {"schema": SCHEMA_VERSION}}, "it does not say what made it"),
+        ],
+    )
+    def test_verdicts_of_another_content(self, results, tmp_path, change, why):
+        rows = json.loads((results / "verdicts.json").read_text())
+        rows[1] = {key: value for key, value in (rows[1] | change).items() if value is not ...}
+        (tmp_path / "verdicts.json").write_text(json.dumps(rows))
+        with pytest.raises(DamagedResult, match=rf"verdicts\.json is damaged \({why}\): run python"):
+            Results(tmp_path).verdicts()
+
+    @pytest.mark.parametrize(
+        ("certified", "why"),
+        [
+            (None, "bacc-rate has no certified evidence"),
+            ({"S": fitted(2.0)}, "bacc-rate, certified, lacks N"),
+        ],
+    )
+    def test_evidence_that_a_figure_lacks(self, results, tmp_path, certified, why):
+        shutil.copytree(results, tmp_path / "out", ignore=shutil.ignore_patterns("figures", "report"))
+        rows = json.loads((results / "verdicts.json").read_text())
+        rows = [row | ({"certified": certified} if row["claim"] == "bacc-rate" else {}) for row in rows]
+        (tmp_path / "out" / "verdicts.json").write_text(json.dumps(rows))
+        with pytest.raises(DamagedResult, match=rf"verdicts\.json is damaged \({why}\): run python"):
+            FIGURES["error-against-workers"].draw(Results(tmp_path / "out"), 6.9)
+        plt.close("all")
+
+    @pytest.mark.parametrize("fit", ["inconclusive: local slopes 0.41 to 1.20", fitted(1.0) | {"value": None}])
+    def test_fits_that_have_not_settled_are_no_damage(self, results, tmp_path, fit):
+        shutil.copytree(results, tmp_path / "out", ignore=shutil.ignore_patterns("figures", "report"))
+        rows = json.loads((results / "verdicts.json").read_text())
+        for row in rows:
+            row |= {kind: dict.fromkeys(row[kind] or {"another": 1.0}, fit) for kind in ("certified", "measured")}
+        (tmp_path / "out" / "verdicts.json").write_text(json.dumps(rows))
+        with style():
+            for name in MADE:
+                FIGURES[name].draw(Results(tmp_path / "out"), 6.9)
+        plt.close("all")
+
+    @pytest.mark.parametrize(
+        ("table", "why"),
+        [
+            (certified().drop(columns=["optimum", "bound"]), "it lacks bound, optimum"),
+            (certified().iloc[:0], "it has no rows"),
+        ],
+    )
+    def test_tables_of_another_content(self, tmp_path, table, why):
+        write_table(tmp_path / "certified.parquet", table, provenance({"program": "test"}))
+        with pytest.raises(DamagedResult, match=rf"certified\.parquet is damaged \({why}\): run python"):
+            Results(tmp_path).table("certified")
+
+    def test_what_is_damaged_is_never_left_out(self, results, tmp_path):
+        """Not even where the main job does without."""
+        shutil.copytree(results, tmp_path / "out", ignore=shutil.ignore_patterns("figures", "report"))
+        write_table(tmp_path / "out" / "speed.parquet", pd.DataFrame({"method": ["letcc"]}), provenance({}))
+        done = run_figures(tmp_path / "out", "--format", "tex")
+        assert done.returncode == 0  # it is not read
+        done = run_figures(tmp_path / "out", "--only", "decoding-time")
+        assert done.returncode == 2
+        assert "is damaged (it lacks num_workers, ratio, " in done.stderr
+        assert f"run python -m convergence speed --out {tmp_path / 'out'} first" in " ".join(done.stderr.split())
+        assert "Traceback" not in done.stderr
+        assert not DamagedResult(tmp_path / "speed.parquet", "").optional
+
     @pytest.mark.parametrize("options", [(), ("--only", "coded-inputs")])
     def test_as_a_program(self, tmp_path, options):
         """Where the main job makes them, or they were asked for."""
@@ -644,6 +763,35 @@ class TestMissingResults:
         (tmp_path / ".partial-killed" / "verdicts.json").write_text("[")
         with pytest.raises(MissingResult, match=r"verdicts\.json is missing"):
             Results(tmp_path).verdicts()
+
+    @pytest.mark.parametrize(
+        ("lost", "added", "why"),
+        [
+            ("bacc-sup", None, "it has no verdict on 'bacc-sup'"),
+            (None, "letcc-gone", "there is no claim 'letcc-gone' in this one"),
+            ("bacc-sup", "letcc-gone", "there is no claim 'letcc-gone' in this one"),
+        ],
+    )
+    def test_verdicts_on_other_claims(self, results, tmp_path, lost, added, why):
+        rows = json.loads((results / "verdicts.json").read_text())
+        rows = [row for row in rows if row["claim"] != lost] + [rows[0] | {"claim": added}] * bool(added)
+        (tmp_path / "verdicts.json").write_text(json.dumps(rows))
+        with pytest.raises(MissingResult, match=f"verdicts.json is of another revision, since {why}: run python -m"):
+            Results(tmp_path).verdicts()
+
+
+class TestSeeds:
+    @pytest.mark.parametrize("seed", [0, 1, None])
+    def test_different_ones_are_warned_of_once(self, tmp_path, seed):
+        write_table(tmp_path / "slopes.parquet", slopes(), provenance({}, 0))
+        write_table(tmp_path / "measured.parquet", measured(), provenance({}, 0))
+        write_rows(tmp_path / "table1.json", table1(), provenance({}, seed))
+        (tmp_path / "certified.parquet").write_text("damaged, which is not said here")
+        done = run_figures(tmp_path, "--only", "rmse-differences", "--only", "table-1")
+        assert done.returncode == 0, done.stderr
+        files = "measured.parquet, slopes.parquet of seed 0; table1.json of seed 1"
+        warned = f"Warning: {tmp_path} has results of different seeds, so that figures may mix runs: {files}\n"
+        assert done.stderr == (warned if seed == 1 else "")
 
 
 class TestOptions:
@@ -663,7 +811,11 @@ class TestOptions:
         assert sorted(os.listdir(out / "figures")) == expected
         svg = (out / "figures" / "extremal-function.svg").read_text()
         assert f'width="{3.35 * 72:g}pt"' in svg  # points, of 1/72 inch
-        assert "--width column" in json.loads((out / "figures" / "extremal-function.json").read_text())["command"]
+        about, table = (json.loads((out / "figures" / name).read_text()) for name in expected[::2])
+        assert "--width column" in about["command"]
+        assert list(about["files"]) == ["extremal-function.svg"]
+        assert "--only extremal-function --width column --format svg --out" in about["command"]
+        assert "--only table-1 --format md --out" in table["command"]
 
     def test_a_format_that_it_does_not_come_in(self, results):
         done = run_figures(results, "--only", "table-1", "--format", "svg")

@@ -199,7 +199,7 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path, name)
 def test_networks_against_stragglers(draw, width):
     figure = draw("networks-against-stragglers", width)
     titles = [axis.get_title() for axis in figure.axes]
-    assert titles == [f"{who}, N = 100, K = 20" for who in ("lenet5 on digits", "vit on cifar10") for _ in range(2)]
+    assert titles == [f"{who}, N = 100, K = 20" for who in ("LeNet5 on digits", "ViT on CIFAR-10") for _ in range(2)]
     for axis, (label, factor) in zip(figure.axes, 2 * [("RMSE", 1), ("relative accuracy", 0.5)], strict=True):
         assert axis.get_ylabel() == label
         for number, (scheme, level) in enumerate({"BACC": 0.4, "LeTCC": 0.2, "recommended": 0.1}.items()):
@@ -231,7 +231,7 @@ def test_coded_inputs(draw):
     np.testing.assert_allclose(grey, [[0, 0.3], [0.7, 1]])  # clipped to what can be seen
     assert colour.shape == (2, 2, 3)
     np.testing.assert_allclose(colour[0, 0], np.linspace(-0.1, 1.1, 12)[[0, 4, 8]].clip(0, 1))
-    assert [row[0].get_ylabel() for row in grid[:2]] == ["lenet5,\ndigits\nBACC", "recommended"]
+    assert [row[0].get_ylabel() for row in grid[:2]] == ["LeNet5,\ndigits\nBACC", "recommended"]
 
 
 def test_numerical_stability(draw):

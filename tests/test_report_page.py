@@ -21,7 +21,6 @@ from figures.notation import notation
 from figures.report import write_report
 from figures.results import MissingResult, Results
 from figures.style import style
-from letcc.exceptions import InvalidInput
 from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS
@@ -203,11 +202,11 @@ class TestContent:
         table = page.split('<h2 id="table-1">')[1].split("</table>")[0]
         rows = [words(row) for row in table.split("<tbody>")[1].split("</tr>")[:-1]]
         assert rows[: len(RMSE)] == [
-            "lenet5 digits (100, 20, 60) BACC 3.70 ± 0.50 – 0.900 ± 0.050 – –",
-            "lenet5 digits (100, 20, 60) LeTCC 10.25 ± 0.50 +6.45 to +6.65 0.900 ± 0.050 – –",
-            "lenet5 digits (100, 20, 60) LeTCC, λ = 0 3.19 ± 0.50 −0.61 to −0.41 0.900 ± 0.050 – –",
+            "LeNet5 digits (100, 20, 60) BACC 3.70 ± 0.50 – 0.900 ± 0.050 – –",
+            "LeNet5 digits (100, 20, 60) LeTCC 10.25 ± 0.50 +6.45 to +6.65 0.900 ± 0.050 – –",
+            "LeNet5 digits (100, 20, 60) LeTCC, λ = 0 3.19 ± 0.50 −0.61 to −0.41 0.900 ± 0.050 – –",
         ]
-        assert "lenet5 mnist – LeTCC – – – 2.18 ± 0.51 0.94 ± 0.04" in rows
+        assert "LeNet5 MNIST – LeTCC – – – 2.18 ± 0.51 0.94 ± 0.04" in rows
 
     def test_provenance(self, page, path):
         text = words(page.split('<h2 id="provenance">')[1])
@@ -349,8 +348,14 @@ class TestProgram:
         assert finished.exit_code == 2
         assert "there is no claim 'letcc-gone' in this one: run python -m convergence verify" in finished.stderr
         assert not (tmp_path / "report").exists()
-        with pytest.raises(InvalidInput):
+        with pytest.raises(MissingResult):
             write_report(tmp_path)
+
+    def test_verdicts_that_lack_a_claim(self, tmp_path, no_figures):
+        first, *rows = every_row()
+        finished = CliRunner().invoke(figures.__main__.app, ["--out", str(write_results(tmp_path, rows))])
+        assert finished.exit_code == 2
+        assert f"it has no verdict on {first['claim']!r}: run python -m convergence verify" in finished.stderr
 
     def test_the_main_job_ends_with_it(self, tmp_path, monkeypatch, capsys):
         pytest.importorskip("torch")
