@@ -291,6 +291,11 @@ class TestNotation:
             ("log_{1/p}^3(N) N^-3.", "log<sub>1/p</sub><sup>3</sup>(N) N<sup>−3</sup>."),
             ("pi^2/4", "π<sup>2</sup>/4"),
             ("int g''^2 <= 1", "∫ g″<sup>2</sup> ≤ 1"),
+            ("(1/n) sum (y - u)^2", "(1/n) Σ (y − u)<sup>2</sup>"),
+            (
+                "the loss over the sum of its two parts; the sum (of both)",
+                "the loss over the sum of its two parts; the sum (of both)",
+            ),
             ("lambda_e/4 int x''^2.", "λ<sub>e</sub>/4 ∫ x″<sup>2</sup>."),
             ("the encoder's, |F| >= (K-1) deg f", "the encoder&#39;s, |F| ≥ (K−1) deg f"),
             ("8.88e-16", "8.88 × 10<sup>−16</sup>"),
