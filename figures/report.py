@@ -15,6 +15,7 @@ from figures.registry import FIGURES
 from figures.results import MAIN_JOB, MissingResult, Results
 from figures.style import WIDTHS, style
 from letcc.exceptions import InvalidInput
+from theory.again import certify_again, measure_again
 from theory.claims import BY_ID
 from theory.report import facts, number_text, rested_on, tally
 from theory.store import write_atomically
@@ -95,9 +96,8 @@ def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
         judged = rested_on(evidence)
         # the exponents that the claim names; of others the first, which stands for the rest
         headlines[kind] = {n: v for n, v in judged.items() if n in predicted} or dict(list(judged.items())[:1])
-    origin = row["provenance"]
-    seed = f" --seed {origin['seed']}" if origin["seed"] else ""
-    images = "" if origin["spec"].get("images", "digits") == "digits" else " --data-root FOLDER"
+    spec = row["provenance"]["spec"] | {"seed": row["provenance"]["seed"]}
+    images = "" if spec.get("images", "digits") == "digits" else " --data-root FOLDER"
     return {
         "row": row,
         "facts": {name: fact for name, fact in facts(claim).items() if name != "source"},
@@ -110,8 +110,8 @@ def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
         ],
         "figures": [name for name in drawings if row["claim"] in FIGURES[name].CLAIMS],
         "commands": [
-            *([f"python -m theory --claim {claim.id}{seed}"] if row["certified"] else []),
-            *([f"python -m convergence{seed}{images}"] if row["measured"] else []),
+            *([certify_again(claim.id, spec)] if row["certified"] else []),
+            *([measure_again(spec) + images] if row["measured"] else []),
         ],
     }
 

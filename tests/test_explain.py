@@ -86,9 +86,9 @@ class TestExplanation:
         assert finished.stdout.endswith("Again: python -m theory --claim not-a-knot-optimality --seed 3\n")
 
     def test_of_what_is_only_measured(self):
-        finished = run("--claim", "table-1", "--jobs", 1)
+        finished = run("--claim", "table-1", "--jobs", 1, "--seed", 3, "--quick")
         assert finished.exit_code == 0
-        assert "python -m convergence" in finished.stdout
+        assert "only measured: python -m convergence --seed 3 --quick\n" in finished.stdout
         assert "met: so they are drawn" in finished.stdout
 
     def test_as_json(self, rows):

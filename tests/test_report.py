@@ -13,9 +13,9 @@ from theory.report import print_verdicts
 from theory.store import read_rows
 
 
-def printed(rows, width=140):
+def printed(rows, width=140, **spec):
     output = io.StringIO()
-    print_verdicts(rows, Console(file=output, width=width))
+    print_verdicts(rows, Console(file=output, width=width), spec)
     return output.getvalue()
 
 
@@ -33,6 +33,19 @@ class TestTable:
         controls = sum(claim.control for claim in CLAIMS)
         judged = len(CLAIMS) - 1
         assert f"{judged} of {judged} verdicts are as expected, the refutation of {controls} false claims" in text
+
+    @pytest.mark.parametrize(
+        ("spec", "options"),
+        [
+            ({}, ""),
+            ({"max_n": 4096, "seed": 0, "full": False, "quick": False}, ""),
+            ({"max_n": 1024, "quick": True}, " --quick"),
+            ({"max_n": 512, "quick": True, "seed": 2}, " --max-n 512 --seed 2 --quick"),
+            ({"max_n": 1024, "full": True}, " --max-n 1024 --full"),
+        ],
+    )
+    def test_the_command_repeats_the_options_of_the_run(self, rows, spec, options):
+        assert printed(list(rows.values()), 400, **spec).rstrip().endswith(f"python -m theory --claim ID{options}")
 
     def test_says_what_was_expected(self):
         unfit = {"N": {"value": None, "low": None, "high": None, "window": [], "local_slopes": []}}

@@ -187,6 +187,11 @@ class TestContent:
         [
             ({"seed": 3}, "--claim letcc-noiseless --seed 3 ", "convergence --seed 3"),
             (
+                {"seed": 3, "spec": {"program": "verify", "quick": True}},
+                "--claim letcc-noiseless --seed 3 --quick ",
+                "convergence --seed 3 --quick",
+            ),
+            (
                 {"spec": {"program": "verify", "images": "mnist"}},
                 "--claim letcc-noiseless ",
                 "convergence --data-root FOLDER",

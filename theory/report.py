@@ -1,5 +1,6 @@
 """Verdicts for people, and what they mean for the exit status."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -7,13 +8,14 @@ from rich.console import Console
 from rich.table import Table
 
 from letcc.rates import Verdict
+from theory.again import certify_again
 from theory.claims import BY_ID, Claim, Provenance
 
 _NARROW = 120  # terminals narrower than this get the numbers only
 _LONGEST = max(map(len, BY_ID))
 
 
-def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
+def print_verdicts(rows: list[dict[str, Any]], output: Console, spec: Mapping[str, Any]) -> None:
     """Print the table of claims.
 
     Parameters
@@ -21,6 +23,8 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
     rows : list of dict
         As `theory.certification.certify_claims` returns them, joined with measurements or not.
     output : rich.console.Console
+    spec : mapping
+        Of the run, with its seed: see `theory.again.certify_again`.
     """
     table = Table(title="Claims", box=SIMPLE_HEAD, show_lines=True)
     table.add_column("claim", min_width=_LONGEST, no_wrap=True)
@@ -46,7 +50,7 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
         f"{expected} of {judged} verdicts are as expected, the refutation of {controls} false claims among them. "
         "Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the error with their "
         "intervals; growth: exponent of error / (S^s N^n) in N along a curve, claimed to be at most 0. All about one "
-        "claim: python -m theory --claim ID",
+        f"claim: {certify_again('ID', spec)}",
         soft_wrap=False,
     )
 
