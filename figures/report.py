@@ -17,7 +17,7 @@ from figures.style import WIDTHS, style
 from letcc.exceptions import InvalidInput
 from theory.again import certify_again, measure_again
 from theory.claims import BY_ID
-from theory.report import facts, number_text, rested_on, tally
+from theory.report import facts, number_text, rested_on, shortness, tally
 from theory.store import write_atomically
 
 _PAGES = Environment(
@@ -62,6 +62,7 @@ def write_report(folder: Path) -> Path:
     expected, judged, refuted = tally(rows)
     text = _PAGES.get_template("report.html.j2").render(
         claims=[_claim(row, drawings) for row in rows],
+        short=shortness(rows, rows[0]["provenance"]["spec"]),
         tally={"expected": expected, "judged": judged, "refuted": refuted, "controls": sum(r["control"] for r in rows)},
         table_1=_table_1(results),
         table_1_caption=table_1.CAPTION,

@@ -182,6 +182,25 @@ class TestContent:
         assert f"{CLAIMS[0].id}: inconclusive expected: {CLAIMS[0].expected}" in top
         assert f"{CLAIMS[-1].id}: holds expected: refuted" in top
 
+    def test_what_is_inconclusive_is_no_alarm(self, tmp_path, pictures):
+        rows = every_row()
+        rows[0]["verdict"] = Verdict.INCONCLUSIVE
+        page = write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8")
+        assert "alarm" not in {attributes.get("class") for _, attributes in Tags(page).found}
+        assert 'unexpected"' not in page
+        rows[0]["verdict"] = Verdict.REFUTED
+        page = write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8")
+        assert 'class="alarm"' in page
+        assert 'class="badge refuted unexpected"' in page
+
+    def test_a_quick_run_is_marked_on_top(self, tmp_path, pictures, page):
+        rows = every_row()
+        rows[0]["verdict"] = Verdict.INCONCLUSIVE
+        out = write_results(tmp_path, rows, spec={"program": "verify", "quick": True})
+        top = words(write_report(out).read_text(encoding="utf-8").split("<h1")[0])
+        assert top.endswith("Quick run: short sweeps, some verdicts inconclusive")
+        assert "short sweeps" not in page
+
     @pytest.mark.parametrize(
         ("about", "theory", "convergence"),
         [

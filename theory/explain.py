@@ -11,7 +11,7 @@ from theory.again import certify_again, measure_again
 from theory.claims import BY_ID, Claim
 from theory.evidence import Scope
 from theory.options import unknown
-from theory.report import evidence_lines, facts, print_verdict
+from theory.report import evidence_lines, facts, print_verdict, shortness
 
 _FIELDS = ("claim", "points", "full", "seed")  # of every cell alike, or said elsewhere
 
@@ -69,6 +69,8 @@ def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, 
     output.print("[bold]Found[/]", highlight=False)
     output.print("\n".join(f"  {line}" for line in evidence_lines(row["certified"], everything=True)) or "  nothing")
     output.print(f"[bold]Verdict[/]  {print_verdict(row)} (recorded: {claim.expected})", highlight=False)
+    if short := shortness([row], vars(scope)):
+        output.print(f"[yellow]{short}.[/]", highlight=False)
     output.print(f"\nAgain: {certify_again(claim.id, vars(scope))}", soft_wrap=True, highlight=False)
 
 

@@ -10,6 +10,7 @@ from rich.table import Table
 from letcc.rates import Verdict
 from theory.again import certify_again
 from theory.claims import BY_ID, Claim, Provenance
+from theory.evidence import Scope
 
 _NARROW = 120  # terminals narrower than this get the numbers only
 _LONGEST = max(map(len, BY_ID))
@@ -45,6 +46,8 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console, spec: Mapping[st
             *([source] if output.width >= _NARROW else []),
         )
     output.print(table)
+    if short := shortness(rows, spec):
+        output.print(f"[bold yellow]{short}.[/]", soft_wrap=True, highlight=False)
     expected, judged, controls = tally(rows)
     output.print(
         f"{expected} of {judged} verdicts are as expected, the refutation of {controls} false claims among them. "
@@ -68,9 +71,32 @@ def tally(rows: list[dict[str, Any]]) -> tuple[int, int, int]:
     expected, judged, controls : int
         Verdicts as expected; verdicts; false claims that are refuted.
     """
-    rows = [row for row in rows if not _awaits_measurement(row)]
+    rows = _judged(rows)
     expected = sum(row["verdict"] == row["expected"] for row in rows)
     return expected, len(rows), sum(row["control"] and row["verdict"] == Verdict.REFUTED for row in rows)
+
+
+def shortness(rows: list[dict[str, Any]], spec: Mapping[str, Any]) -> str:
+    """What to know of a run that was to be short.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As `print_verdicts` takes them.
+    spec : mapping
+        Of the run.
+
+    Returns
+    -------
+    str
+        Empty for one that was not.
+    """
+    largest = spec.get("max_n") or Scope.max_n
+    if not spec.get("quick") and largest >= Scope.max_n:
+        return ""
+    run = "Quick run" if spec.get("quick") else f"Run up to N = {largest} only"
+    undecided = any(row["verdict"] == Verdict.INCONCLUSIVE for row in _judged(rows))
+    return f"{run}: short sweeps{', some verdicts inconclusive' if undecided else ''}"
 
 
 def print_verdict(row: dict[str, Any]) -> str:
@@ -88,7 +114,12 @@ def print_verdict(row: dict[str, Any]) -> str:
         return f"[green]{row['verdict']}[/]"
     if _awaits_measurement(row):
         return "measured only"
-    return f"[bold red]{row['verdict']}\nexpected: {row['expected']}[/]"
+    style = "yellow" if row["verdict"] == Verdict.INCONCLUSIVE else "bold red"  # which contradicts nothing
+    return f"[{style}]{row['verdict']}\nexpected: {row['expected']}[/]"
+
+
+def _judged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if not _awaits_measurement(row)]
 
 
 def _awaits_measurement(row: dict[str, Any]) -> bool:
@@ -189,7 +220,7 @@ def exit_status(rows: list[dict[str, Any]], *, partial: bool = False) -> int:
     int
         0 where every verdict is the expected one and every control is refuted, else 1.
     """
-    rows = [row for row in rows if not _awaits_measurement(row)]
+    rows = _judged(rows)
     if partial:
         rows = [row for row in rows if row["verdict"] != Verdict.INCONCLUSIVE]
         return int(any((row["verdict"] == Verdict.REFUTED) != (row["expected"] == Verdict.REFUTED) for row in rows))
