@@ -17,7 +17,7 @@ from figures.style import WIDTHS, style
 from letcc.exceptions import InvalidInput
 from theory.again import certify_again, measure_again
 from theory.claims import BY_ID
-from theory.report import facts, number_text, rested_on, shortness, tally
+from theory.report import UNMET, facts, number_text, rested_on, shortness, tally
 from theory.store import write_atomically
 
 _PAGES = Environment(
@@ -103,6 +103,7 @@ def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
         "row": row,
         "facts": {name: fact for name, fact in facts(claim).items() if name != "source"},
         "assumptions": [(each.statement, *each.check(claim)) for each in claim.assumptions],
+        "unmet": UNMET,
         "predicted": " ".join(map(_power, claim.exponents, claim.exponents.values())),
         "headlines": headlines,
         "numbers": [

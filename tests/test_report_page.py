@@ -26,6 +26,7 @@ from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS
 from theory.evidence.attainment import extremal_curves
+from theory.report import UNMET
 from theory.store import provenance, write_rows, write_table
 
 CHECKOUT = Path(__file__).parents[1]
@@ -145,7 +146,8 @@ class TestContent:
             for assumption in claim.assumptions:
                 met, why = assumption.check(claim)
                 statement = words(notation(assumption.statement))
-                assert f"{'Met' if met else 'Not met'} {statement} {words(notation(why))}" in text
+                shown = f"{'Met' if met else 'Not met'} {statement} {words(notation(why))}"
+                assert shown + ("" if met else f". {words(UNMET)}") in text
             command = f"python -m theory --claim {claim.id}" if claim.evidence else "python -m convergence"
             assert text.endswith(f"Again {command}")
 

@@ -32,9 +32,11 @@ def _met(why: str) -> Callable[["Claim"], tuple[bool, str]]:
 def _gap_ratio(claim: "Claim") -> tuple[bool, str]:
     few, many = (np.diff(claim.scheme(8, n).worker_points) for n in (64, 1024))
     ratios = [float(gaps.max() / gaps.min()) for gaps in (few, many)]
-    return ratios[1] < 2 * ratios[0], (
+    met = ratios[1] < 2 * ratios[0]
+    why = "" if met else ": Chebyshev points crowd at the ends; equispaced ones, which are examined too, do not"
+    return met, (
         f"the largest gap of the worker points examined is {ratios[0]:.3g} times the smallest at N = 64 and "
-        f"{ratios[1]:.3g} times at N = 1024"
+        f"{ratios[1]:.3g} times at N = 1024{why}"
     )
 
 

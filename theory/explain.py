@@ -11,7 +11,7 @@ from theory.again import certify_again, measure_again
 from theory.claims import BY_ID, Claim
 from theory.evidence import Scope
 from theory.options import unknown
-from theory.report import evidence_lines, facts, print_verdict, shortness
+from theory.report import UNMET, evidence_lines, facts, print_verdict, shortness
 
 _FIELDS = ("claim", "points", "full", "seed")  # of every cell alike, or said elsewhere
 
@@ -58,7 +58,8 @@ def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, 
     for assumption in claim.assumptions:
         met, why = assumption.check(claim)
         output.print(f"- {assumption.statement}", soft_wrap=True, highlight=False)
-        output.print(f"  {'met' if met else 'NOT met'}: {why}", soft_wrap=True, highlight=False)
+        shown = f"met: {why}" if met else f"NOT met: {why}. {UNMET}"
+        output.print(f"  {shown}", soft_wrap=True, highlight=False)
     if table:
         output.print()
         _print_cells(table, output)

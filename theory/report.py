@@ -15,6 +15,8 @@ from theory.evidence import Scope
 _NARROW = 120  # terminals narrower than this get the numbers only
 _LONGEST = max(map(len, BY_ID))
 
+UNMET = "The claim's proof does not cover this case; the verdict says whether the claim holds in it all the same."
+
 
 def print_verdicts(rows: list[dict[str, Any]], output: Console, spec: Mapping[str, Any]) -> None:
     """Print the table of claims.
