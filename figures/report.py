@@ -123,9 +123,12 @@ def _power(variable: str, exponent: Fraction) -> str:
     return base if exponent == 1 else f"{base}^({exponent})"
 
 
-def _table_1(results: Results) -> pd.DataFrame | str:
-    """Table 1, or how to get it."""
+def _table_1(results: Results) -> dict[str, pd.DataFrame] | str:
+    """What was tried, and the paper's values on the rest, by label and without empty columns; or how to get it."""
     try:
-        return table_1.rows(results)
+        table = table_1.rows(results)
     except MissingResult as error:
         return str(error)
+    tried = table["(N, K, S)"] != table_1.NONE
+    parts = {"Rows of Table 1": table[tried], "The paper's values on networks or images not tried here": table[~tried]}
+    return {label: part.loc[:, (part != table_1.NONE).any()] for label, part in parts.items() if len(part)}
