@@ -77,15 +77,16 @@ def write_report(folder: Path) -> Path:
     return path
 
 
-def _draw_all(results: Results) -> tuple[dict[str, Drawing], dict[str, str]]:
+def _draw_all(results: Results) -> tuple[dict[str, Drawing], dict[str, MissingResult]]:
     """The figures, and what to do for those that lack results."""
-    drawings, missing = {}, {}
+    drawings: dict[str, Drawing] = {}
+    missing: dict[str, MissingResult] = {}
     for name, module in FIGURES.items():
         try:
             with style():
                 drawings[name] = inline(module.draw(results, WIDTHS["page"]), name)
         except MissingResult as error:
-            missing[name] = str(error)
+            missing[name] = error
     return drawings, missing
 
 

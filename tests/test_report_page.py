@@ -356,8 +356,9 @@ class TestProgram:
         write_results(tmp_path)
         (tmp_path / "table1.json").unlink()
         text = words(write_report(tmp_path).read_text(encoding="utf-8"))
-        latency = f"{tmp_path}/latency.parquet is missing: run python -m convergence latency --out {tmp_path} first"
-        assert f"How long workers take. Not drawn. {latency}" in text
+        latency = f"Latency tails — python -m convergence latency --out {tmp_path} latency.parquet is missing"
+        assert f"Not drawn, for want of results {latency} Provenance" in text
+        assert "How long workers take." not in text
         assert f"Table 1 {tmp_path}/table1.json is missing: run python -m convergence verify --out {tmp_path}" in text
 
     def test_without_verdicts(self, tmp_path):
