@@ -17,6 +17,7 @@ from figures.style import WIDTHS, style
 from letcc.exceptions import InvalidInput
 from theory.again import certify_again, measure_again
 from theory.claims import BY_ID
+from theory.glossary import meanings
 from theory.report import UNMET, facts, number_text, rested_on, shortness, tally
 from theory.store import write_atomically
 
@@ -27,7 +28,7 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters |= {"notation": notation, "number": number_text}
+_PAGES.filters |= {"notation": notation, "number": number_text, "bound": lambda x: f"{x:g}" if x >= 1 else f"{x:.2g}"}
 
 
 def write_report(folder: Path) -> Path:
@@ -92,7 +93,7 @@ def _draw_all(results: Results) -> tuple[dict[str, Drawing], dict[str, MissingRe
 
 def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
     claim, predicted = BY_ID[row["claim"]], row["predicted"]
-    kinds = {kind: row[kind] or {} for kind in ("certified", "measured")}
+    kinds: dict[str, dict[str, Any]] = {kind: row[kind] or {} for kind in ("certified", "measured")}
     headlines = {}
     for kind, evidence in kinds.items():
         judged = rested_on(evidence)
@@ -102,6 +103,7 @@ def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
     images = "" if spec.get("images", "digits") == "digits" else " --data-root FOLDER"
     return {
         "row": row,
+        "source": claim.source,
         "facts": {name: fact for name, fact in facts(claim).items() if name != "source"},
         "assumptions": [(each.statement, *each.check(claim)) for each in claim.assumptions],
         "unmet": UNMET,
@@ -111,6 +113,7 @@ def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
             (name, predicted.get(name), *(kinds[kind].get(name) for kind in kinds))
             for name in dict.fromkeys([*predicted, *kinds["certified"], *kinds["measured"]])
         ],
+        "meanings": meanings([*kinds["certified"], *kinds["measured"]]),
         "figures": [name for name in drawings if row["claim"] in FIGURES[name].CLAIMS],
         "commands": [
             *([certify_again(claim.id, spec)] if row["certified"] else []),

@@ -65,7 +65,10 @@ SUPREMUM = Assumption(
 )
 BOUNDED_CORRUPTION = Assumption(
     "q = N^a workers, a < 1, return outputs that are off by at most M",
-    _met("M = 1, the worst signs and places; q = N^(3/4) is not reached within these N and not judged"),
+    _met(
+        "M = 1, the worst signs and places; judged with q = 1 and N^(1/4); the slopes of q = N^(1/2), in brackets, and "
+        "of q = N^(3/4) do not come to rest within these N"
+    ),
 )
 ADVERSARIAL_SMOOTHING = Assumption(
     "lambda_d ~ (q/N)^(8/5) (recalled)", _met("lambda_d = c (q/N)^(8/5), c = 0.1 and 0.01")

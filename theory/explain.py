@@ -10,6 +10,7 @@ from letcc.exceptions import InvalidInput
 from theory.again import certify_again, measure_again
 from theory.claims import BY_ID, Claim
 from theory.evidence import Scope
+from theory.glossary import meanings
 from theory.options import unknown
 from theory.report import UNMET, evidence_lines, facts, print_verdict, shortness
 
@@ -69,6 +70,8 @@ def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, 
     output.print(f"[bold]Predicted[/]  {predicted or 'no exponent'}", highlight=False)
     output.print("[bold]Found[/]", highlight=False)
     output.print("\n".join(f"  {line}" for line in evidence_lines(row["certified"], everything=True)) or "  nothing")
+    for name, meaning in meanings(row["certified"] or {}).items():
+        output.print(f"  ({name}: {meaning})", soft_wrap=True, highlight=False)
     output.print(f"[bold]Verdict[/]  {print_verdict(row)} (recorded: {claim.expected})", highlight=False)
     if short := shortness([row], vars(scope)):
         output.print(f"[yellow]{short}.[/]", highlight=False)

@@ -38,7 +38,7 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console, spec: Mapping[st
         table.add_column("source")
     for row in rows:
         claim = BY_ID[row["claim"]]
-        source = f"{claim.citation} ({claim.provenance})"
+        source = claim.source
         if claim.control:
             source = "negative control" if claim.provenance == Provenance.OWN else f"false: {source}"
         table.add_row(
@@ -51,11 +51,13 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console, spec: Mapping[st
     if short := shortness(rows, spec):
         output.print(f"[bold yellow]{short}.[/]", soft_wrap=True, highlight=False)
     expected, judged, controls = tally(rows)
+    measured = "Measured only: not certified; python -m convergence gives the verdict. " if judged < len(rows) else ""
     output.print(
         f"{expected} of {judged} verdicts are as expected, the refutation of {controls} false claims among them. "
-        "Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the error with their "
-        "intervals; growth: exponent of error / (S^s N^n) in N along a curve, claimed to be at most 0. All about one "
-        f"claim: {certify_again('ID', spec)}",
+        f"{measured}Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the error with "
+        "their intervals; growth: exponent in N of the error over the claimed rate, as S grows with N as given; the "
+        "claim is that it is at most 0. "
+        f"All about one claim: {certify_again('ID', spec)}",
         soft_wrap=False,
     )
 
@@ -196,7 +198,7 @@ def facts(claim: Claim) -> dict[str, str]:
     dict of str to str
     """
     about = {
-        "source": f"{claim.citation} ({claim.provenance})",
+        "source": claim.source,
         "superseded by": claim.superseded_by,
         "quantity": claim.quantity,
         "stragglers": claim.stragglers,
