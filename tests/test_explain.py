@@ -66,6 +66,7 @@ class TestExplanation:
         assert re.search(r"Verdict  attained \(recorded: attained\)", text)
         cells = claim.evidence.cells(claim, Scope(max_n=256))
         assert len(re.findall(r"^  (?:N|S|every)\S* .* \d+ +\d+ .*$", text, re.MULTILINE)) == len(cells)
+        assert "(growth: exponent in N of the error over the claimed rate" in text
         assert "1.033e-05" in text  # the worst error at N = 32
 
     def test_ends_with_the_command_that_gives_it_again(self):

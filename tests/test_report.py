@@ -105,6 +105,7 @@ class TestPage:
                 assert f"- Assumes that {assumption.statement} (" in section
             command = f"`python -m theory --claim {claim.id}`" if claim.evidence else "`python -m convergence`"
             assert command in section
+        assert page.count("- `growth`: exponent in N of the error over the claimed rate") == 1
         assert "(**not met**: " in sections["letcc-noiseless"]
         assert "N: -3.02 ± 0.07" in sections["letcc-noiseless"]
 

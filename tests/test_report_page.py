@@ -159,6 +159,27 @@ class TestContent:
         assert "note by eye" in text
         assert "σ = 0.03" in text
 
+    def test_windows_have_few_digits(self, tmp_path, pictures):
+        rows = every_row()
+        rows[0]["certified"]["N"]["window"] = [0.000244140625, 0.0859375]
+        text = sections(write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8"))["letcc-noiseless"]
+        assert "fitted from 0.00024 to 0.086" in text
+
+    def test_names_that_are_not_plain_are_explained(self, tmp_path, pictures, page):
+        rows = every_row()
+        rows[0]["certified"] |= {"growth, S=3": rows[0]["certified"]["N"], "at a single data point": "1"}
+        text = sections(write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8"))["letcc-noiseless"]
+        assert "growth: exponent in N of the error over the claimed rate" in text
+        assert "at a single data point: the same ratio" in text
+        assert "growth: " not in sections(page)["letcc-noiseless"]
+
+    def test_a_source_does_not_contradict_itself(self, page):
+        text = sections(page)
+        assert "no paper: made up to be refuted" in text["bacc-n3"]
+        assert "own finding" not in text["bacc-n3"]
+        assert "this project (own finding)" in text["bacc-rate"]
+        assert "arXiv:1806.00939 (recalled)" in text["lagrange-threshold"]
+
     def test_the_table_shows_what_the_verdict_rests_on(self, page):
         rows = dict(re.findall(r'<th scope="row"><a href="#claim-([^"]+)">(.*?)</tr>', page, re.DOTALL))
         assert "N−3/5 S8/5" in words(rows["letcc-noisy"])
