@@ -101,6 +101,7 @@ def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
         headlines[kind] = {n: v for n, v in judged.items() if n in predicted} or dict(list(judged.items())[:1])
     spec = row["provenance"]["spec"] | {"seed": row["provenance"]["seed"]}
     images = "" if spec.get("images", "digits") == "digits" else " --data-root FOLDER"
+    columns = {kind: evidence for kind, evidence in [("predicted", predicted), *kinds.items()] if evidence}
     return {
         "row": row,
         "source": claim.source,
@@ -109,10 +110,8 @@ def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
         "unmet": UNMET,
         "predicted": " ".join(map(_power, claim.exponents, claim.exponents.values())),
         "headlines": headlines,
-        "numbers": [
-            (name, predicted.get(name), *(kinds[kind].get(name) for kind in kinds))
-            for name in dict.fromkeys([*predicted, *kinds["certified"], *kinds["measured"]])
-        ],
+        "columns": columns,
+        "names": list(dict.fromkeys(name for column in columns.values() for name in column)),
         "meanings": meanings([*kinds["certified"], *kinds["measured"]]),
         "figures": [name for name in drawings if row["claim"] in FIGURES[name].CLAIMS],
         "commands": [

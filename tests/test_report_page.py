@@ -159,6 +159,12 @@ class TestContent:
         assert "note by eye" in text
         assert "σ = 0.03" in text
 
+    def test_columns_without_numbers_are_left_out(self, page):
+        text = sections(page)
+        assert "Numbers Quantity Measured lenet5, RMSE − BACC's −0.50 ± 0.25 Again" in text["table-1"]
+        assert "Numbers Quantity Predicted Certified N −3 " in text["letcc-noiseless"]
+        assert "λd tuned on training images" in text["table-1"]
+
     def test_windows_have_few_digits(self, tmp_path, pictures):
         rows = every_row()
         rows[0]["certified"]["N"]["window"] = [0.000244140625, 0.0859375]

@@ -430,6 +430,7 @@ CLAIMS = (
         expected=Verdict.HOLDS,
         evidence=None,
         quantity=Quantity.RMSE,
+        smoothing=SmoothingRule("tuned on training images", lambda workers, noise_std: 0.0),
         assumptions=(assume.UNIFORM, assume.RECALLED_SIZES),
         stragglers="60 of 100, uniformly at random",
     ),
