@@ -85,7 +85,7 @@ def main(
         output = console(quiet=as_json)
         with sweeping(executor, out):
             rows = measure(images_used(data_root), data_root, seed, jobs, out, output, quick=quick)
-        print_verdicts(rows, output)
+        print_verdicts(rows, output, {"seed": seed, "quick": quick})
         if as_json:
             typer.echo((out / "measured.json").read_text(), nl=False)
         raise typer.Exit(exit_status(rows, partial=True))

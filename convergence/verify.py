@@ -131,7 +131,7 @@ def verify(data_root: Path | None, seed: int, jobs: int, out: Path, *, quick: bo
     # a program of its own, since figures only ever reads results; it says what it drew, which would hide the table
     command = [sys.executable, "-m", "figures", "--out", str(out)]
     drawn = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
-    print_verdicts(rows, output)
+    print_verdicts(rows, output, {"seed": seed, "quick": quick})
     output.print(f"Results are in {out.resolve()}, figures in its folder figures. To read:", soft_wrap=True)
     output.print(str(out.resolve() / "report" / "index.html"), soft_wrap=True)
     return exit_status(rows, partial=quick) or drawn

@@ -9,7 +9,7 @@ _SYMBOLS = {
     r"\bsigma\b": "σ",
     r"\bpi\b": "π",
     r"\bint\b": "∫",
-    r"\bsum\b": "Σ",
+    r"(?<=[)=] )sum(?= \()": "Σ",  # between brackets, where the English word does not stand
     r"\bsqrt\(": "√(",
     r"\bo\b": "∘",
     r"''": "″",

@@ -14,8 +14,10 @@ from figures.notation import notation
 from figures.registry import FIGURES
 from figures.results import MissingResult, Results
 from figures.style import WIDTHS, style
+from theory.again import certify_again, measure_again
 from theory.claims import BY_ID
-from theory.report import facts, number_text, rested_on, tally
+from theory.glossary import meanings
+from theory.report import UNMET, facts, number_text, rested_on, shortness, tally
 from theory.store import write_atomically
 
 _PAGES = Environment(
@@ -25,7 +27,7 @@ _PAGES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_PAGES.filters |= {"notation": notation, "number": number_text}
+_PAGES.filters |= {"notation": notation, "number": number_text, "bound": lambda x: f"{x:g}" if x >= 1 else f"{x:.2g}"}
 
 
 def write_report(folder: Path) -> Path:
@@ -52,6 +54,7 @@ def write_report(folder: Path) -> Path:
     expected, judged, refuted = tally(rows)
     text = _PAGES.get_template("report.html.j2").render(
         claims=[_claim(row, drawings) for row in rows],
+        short=shortness(rows, rows[0]["provenance"]["spec"]),
         tally={"expected": expected, "judged": judged, "refuted": refuted, "controls": sum(r["control"] for r in rows)},
         table_1=_table_1(results),
         table_1_caption=table_1.CAPTION,
@@ -66,43 +69,45 @@ def write_report(folder: Path) -> Path:
     return path
 
 
-def _draw_all(results: Results) -> tuple[dict[str, Drawing], dict[str, str]]:
+def _draw_all(results: Results) -> tuple[dict[str, Drawing], dict[str, MissingResult]]:
     """The figures, and what to do for those that lack results."""
-    drawings, missing = {}, {}
+    drawings: dict[str, Drawing] = {}
+    missing: dict[str, MissingResult] = {}
     for name, module in FIGURES.items():
         try:
             with style():
                 drawings[name] = inline(module.draw(results, WIDTHS["page"]), name)
         except MissingResult as error:
-            missing[name] = str(error)
+            missing[name] = error
     return drawings, missing
 
 
 def _claim(row: dict[str, Any], drawings: dict[str, Drawing]) -> dict[str, Any]:
     claim, predicted = BY_ID[row["claim"]], row["predicted"]
-    kinds = {kind: row[kind] or {} for kind in ("certified", "measured")}
+    kinds: dict[str, dict[str, Any]] = {kind: row[kind] or {} for kind in ("certified", "measured")}
     headlines = {}
     for kind, evidence in kinds.items():
         judged = rested_on(evidence)
         # the exponents that the claim names; of others the first, which stands for the rest
         headlines[kind] = {n: v for n, v in judged.items() if n in predicted} or dict(list(judged.items())[:1])
-    origin = row["provenance"]
-    seed = f" --seed {origin['seed']}" if origin["seed"] else ""
-    images = "" if origin["spec"].get("images", "digits") == "digits" else " --data-root FOLDER"
+    spec = row["provenance"]["spec"] | {"seed": row["provenance"]["seed"]}
+    images = "" if spec.get("images", "digits") == "digits" else " --data-root FOLDER"
+    columns = {kind: evidence for kind, evidence in [("predicted", predicted), *kinds.items()] if evidence}
     return {
         "row": row,
+        "source": claim.source,
         "facts": {name: fact for name, fact in facts(claim).items() if name != "source"},
         "assumptions": [(each.statement, *each.check(claim)) for each in claim.assumptions],
+        "unmet": UNMET,
         "predicted": " ".join(map(_power, claim.exponents, claim.exponents.values())),
         "headlines": headlines,
-        "numbers": [
-            (name, predicted.get(name), *(kinds[kind].get(name) for kind in kinds))
-            for name in dict.fromkeys([*predicted, *kinds["certified"], *kinds["measured"]])
-        ],
+        "columns": columns,
+        "names": list(dict.fromkeys(name for column in columns.values() for name in column)),
+        "meanings": meanings([*kinds["certified"], *kinds["measured"]]),
         "figures": [name for name in drawings if row["claim"] in FIGURES[name].CLAIMS],
         "commands": [
-            *([f"python -m theory --claim {claim.id}{seed}"] if row["certified"] else []),
-            *([f"python -m convergence{seed}{images}"] if row["measured"] else []),
+            *([certify_again(claim.id, spec)] if row["certified"] else []),
+            *([measure_again(spec) + images] if row["measured"] else []),
         ],
     }
 
@@ -112,9 +117,12 @@ def _power(variable: str, exponent: Fraction) -> str:
     return base if exponent == 1 else f"{base}^({exponent})"
 
 
-def _table_1(results: Results) -> pd.DataFrame | str:
-    """Table 1, or how to get it."""
+def _table_1(results: Results) -> dict[str, pd.DataFrame] | str:
+    """What was tried, and the paper's values on the rest, by label and without empty columns; or how to get it."""
     try:
-        return table_1.rows(results)
+        table = table_1.rows(results)
     except MissingResult as error:
         return str(error)
+    tried = table["(N, K, S)"] != table_1.NONE
+    parts = {"Rows of Table 1": table[tried], "The paper's values on networks or images not tried here": table[~tried]}
+    return {label: part.loc[:, (part != table_1.NONE).any()] for label, part in parts.items() if len(part)}

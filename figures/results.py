@@ -34,11 +34,16 @@ class MissingResult(LetccError):
     ----------
     optional : bool
         Whether the main job does without it.
+    command : str
+        What makes it.
+    cause : str
+        Which file it is, and what is wrong with it.
     """
 
     def __init__(self, path: Path, why: str = "is missing") -> None:
-        command = MADE_BY.get(path.name, MAIN_JOB)
-        super().__init__(f"{path} {why}: run {command} --out {path.parent} first")
+        self.command = f"{MADE_BY.get(path.name, MAIN_JOB)} --out {path.parent}"
+        self.cause = f"{path.name} {why}"
+        super().__init__(f"{path} {why}: run {self.command} first")
         self.optional = path.name in MADE_BY
 
 

@@ -13,7 +13,7 @@ CAPTION = (
 )
 CLAIMS = ("table-1",)
 FORMATS = ("tex", "md", "csv")
-_NONE = "–"
+NONE = "–"
 
 
 def rows(results: Results) -> pd.DataFrame:
@@ -39,20 +39,20 @@ def rows(results: Results) -> pd.DataFrame:
 def _row(key: tuple[str, str, str], ours: dict[str, object] | None, paper: tuple[float, ...] | None) -> dict[str, str]:
     network, images, scheme = key
     found = {"network": shown(network), "images": shown(images)}
-    found |= {"(N, K, S)": _NONE, "scheme": scheme.replace("lambda", "λ")}
+    found |= {"(N, K, S)": NONE, "scheme": scheme.replace("lambda", "λ")}
     if ours:
         found["(N, K, S)"] = "({num_workers}, {num_data}, {num_stragglers})".format_map(ours)
         difference = "{rmse_difference_low:+.2f} to {rmse_difference_high:+.2f}".format_map(ours)
         found |= {
             "RMSE": "{rmse_mean:.2f} ± {rmse_std:.2f}".format_map(ours),
-            "minus BACC's": difference.replace("-", "−") if scheme != "BACC" else _NONE,
+            "minus BACC's": difference.replace("-", "−") if scheme != "BACC" else NONE,
             "relative accuracy": "{relacc_mean:.3f} ± {relacc_std:.3f}".format_map(ours),
         }
     else:
-        found |= dict.fromkeys(("RMSE", "minus BACC's", "relative accuracy"), _NONE)
+        found |= dict.fromkeys(("RMSE", "minus BACC's", "relative accuracy"), NONE)
     return found | {
-        "paper: RMSE": f"{paper[0]:.2f} ± {paper[1]:.2f}" if paper else _NONE,
-        "paper: relative accuracy": f"{paper[2]:.2f} ± {paper[3]:.2f}" if paper else _NONE,
+        "paper: RMSE": f"{paper[0]:.2f} ± {paper[1]:.2f}" if paper else NONE,
+        "paper: relative accuracy": f"{paper[2]:.2f} ± {paper[3]:.2f}" if paper else NONE,
     }
 
 

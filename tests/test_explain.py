@@ -58,12 +58,15 @@ class TestExplanation:
             assert assumption.statement in text
         assert text.count("NOT met") == 1
         assert re.search(
-            r"bounded\n  NOT met: the largest gap .* 40.1 times the smallest at N = 64 and 651 times", text
+            r"bounded\n  NOT met: the largest gap .* 40.1 times the smallest at N = 64 and 651 times .* The claim.s "
+            r"proof",
+            text,
         )
         assert "Predicted  N: -3, S: 3" in text
         assert re.search(r"Verdict  attained \(recorded: attained\)", text)
         cells = claim.evidence.cells(claim, Scope(max_n=256))
         assert len(re.findall(r"^  (?:N|S|every)\S* .* \d+ +\d+ .*$", text, re.MULTILINE)) == len(cells)
+        assert "(growth: exponent in N of the error over the claimed rate" in text
         assert "1.033e-05" in text  # the worst error at N = 32
 
     def test_ends_with_the_command_that_gives_it_again(self):
@@ -86,9 +89,9 @@ class TestExplanation:
         assert finished.stdout.endswith("Again: python -m theory --claim not-a-knot-optimality --seed 3\n")
 
     def test_of_what_is_only_measured(self):
-        finished = run("--claim", "table-1", "--jobs", 1)
+        finished = run("--claim", "table-1", "--jobs", 1, "--seed", 3, "--quick")
         assert finished.exit_code == 0
-        assert "python -m convergence" in finished.stdout
+        assert "only measured: python -m convergence --seed 3 --quick\n" in finished.stdout
         assert "met: so they are drawn" in finished.stdout
 
     def test_as_json(self, rows):

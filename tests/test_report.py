@@ -9,13 +9,13 @@ from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS
 from theory.page import render
-from theory.report import print_verdicts
+from theory.report import print_verdict, print_verdicts
 from theory.store import read_rows
 
 
-def printed(rows, width=140):
+def printed(rows, width=140, **spec):
     output = io.StringIO()
-    print_verdicts(rows, Console(file=output, width=width))
+    print_verdicts(rows, Console(file=output, width=width), spec)
     return output.getvalue()
 
 
@@ -33,6 +33,45 @@ class TestTable:
         controls = sum(claim.control for claim in CLAIMS)
         judged = len(CLAIMS) - 1
         assert f"{judged} of {judged} verdicts are as expected, the refutation of {controls} false claims" in text
+
+    @pytest.mark.parametrize(
+        ("spec", "options"),
+        [
+            ({}, ""),
+            ({"max_n": 4096, "seed": 0, "full": False, "quick": False}, ""),
+            ({"max_n": 1024, "quick": True}, " --quick"),
+            ({"max_n": 512, "quick": True, "seed": 2}, " --max-n 512 --seed 2 --quick"),
+            ({"max_n": 1024, "full": True}, " --max-n 1024 --full"),
+        ],
+    )
+    def test_the_command_repeats_the_options_of_the_run(self, rows, spec, options):
+        assert printed(list(rows.values()), 400, **spec).rstrip().endswith(f"python -m theory --claim ID{options}")
+
+    @pytest.mark.parametrize(
+        ("spec", "short"),
+        [
+            ({"quick": True}, "Quick run"),
+            ({"max_n": 512}, "Run up to N = 512 only"),
+            ({"max_n": 8192}, None),
+            ({}, None),
+        ],
+    )
+    def test_marks_a_short_run(self, spec, short):
+        claim = BY_ID["letcc-noiseless"]
+        unmeasured = claim_row(BY_ID["table-1"], Verdict.INCONCLUSIVE)
+        lines = {
+            verdict: printed([claim_row(claim, verdict), unmeasured], **spec).splitlines()
+            for verdict in (Verdict.ATTAINED, Verdict.INCONCLUSIVE)
+        }
+        assert (f"{short}: short sweeps." in lines[Verdict.ATTAINED]) == bool(short)
+        assert (f"{short}: short sweeps, some verdicts inconclusive." in lines[Verdict.INCONCLUSIVE]) == bool(short)
+        assert any("short sweeps" in line for line in lines[Verdict.INCONCLUSIVE]) == bool(short)
+
+    def test_only_what_contradicts_is_red(self):
+        claim = BY_ID["letcc-noiseless"]
+        shown = {verdict: print_verdict(claim_row(claim, verdict)) for verdict in Verdict}
+        assert {verdict for verdict, text in shown.items() if "red]" in text} == {Verdict.REFUTED, Verdict.HOLDS}
+        assert "expected: attained" in shown[Verdict.INCONCLUSIVE]
 
     def test_says_what_was_expected(self):
         unfit = {"N": {"value": None, "low": None, "high": None, "window": [], "local_slopes": []}}
@@ -66,6 +105,7 @@ class TestPage:
                 assert f"- Assumes that {assumption.statement} (" in section
             command = f"`python -m theory --claim {claim.id}`" if claim.evidence else "`python -m convergence`"
             assert command in section
+        assert page.count("- `growth`: exponent in N of the error over the claimed rate") == 1
         assert "(**not met**: " in sections["letcc-noiseless"]
         assert "N: -3.02 ± 0.07" in sections["letcc-noiseless"]
 

@@ -25,6 +25,7 @@ from letcc.rates import Verdict
 from theory.certification import claim_row
 from theory.claims import BY_ID, CLAIMS
 from theory.evidence.attainment import extremal_curves
+from theory.report import UNMET
 from theory.store import provenance, write_rows, write_table
 
 CHECKOUT = Path(__file__).parents[1]
@@ -144,7 +145,8 @@ class TestContent:
             for assumption in claim.assumptions:
                 met, why = assumption.check(claim)
                 statement = words(notation(assumption.statement))
-                assert f"{'Met' if met else 'Not met'} {statement} {words(notation(why))}" in text
+                shown = f"{'Met' if met else 'Not met'} {statement} {words(notation(why))}"
+                assert shown + ("" if met else f". {words(UNMET)}") in text
             command = f"python -m theory --claim {claim.id}" if claim.evidence else "python -m convergence"
             assert text.endswith(f"Again {command}")
 
@@ -155,6 +157,33 @@ class TestContent:
         assert "not judged (7.50 ± 0.50)" in text
         assert "note by eye" in text
         assert "σ = 0.03" in text
+
+    def test_columns_without_numbers_are_left_out(self, page):
+        text = sections(page)
+        assert "Numbers Quantity Measured lenet5, RMSE − BACC's −0.50 ± 0.25 Again" in text["table-1"]
+        assert "Numbers Quantity Predicted Certified N −3 " in text["letcc-noiseless"]
+        assert "λd tuned on training images" in text["table-1"]
+
+    def test_windows_have_few_digits(self, tmp_path, pictures):
+        rows = every_row()
+        rows[0]["certified"]["N"]["window"] = [0.000244140625, 0.0859375]
+        text = sections(write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8"))["letcc-noiseless"]
+        assert "fitted from 0.00024 to 0.086" in text
+
+    def test_names_that_are_not_plain_are_explained(self, tmp_path, pictures, page):
+        rows = every_row()
+        rows[0]["certified"] |= {"growth, S=3": rows[0]["certified"]["N"], "at a single data point": "1"}
+        text = sections(write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8"))["letcc-noiseless"]
+        assert "growth: exponent in N of the error over the claimed rate" in text
+        assert "at a single data point: the same ratio" in text
+        assert "growth: " not in sections(page)["letcc-noiseless"]
+
+    def test_a_source_does_not_contradict_itself(self, page):
+        text = sections(page)
+        assert "no paper: made up to be refuted" in text["bacc-n3"]
+        assert "own finding" not in text["bacc-n3"]
+        assert "this project (own finding)" in text["bacc-rate"]
+        assert "arXiv:1806.00939 (recalled)" in text["lagrange-threshold"]
 
     def test_the_table_shows_what_the_verdict_rests_on(self, page):
         rows = dict(re.findall(r'<th scope="row"><a href="#claim-([^"]+)">(.*?)</tr>', page, re.DOTALL))
@@ -181,10 +210,34 @@ class TestContent:
         assert f"{CLAIMS[0].id}: inconclusive expected: {CLAIMS[0].expected}" in top
         assert f"{CLAIMS[-1].id}: holds expected: refuted" in top
 
+    def test_what_is_inconclusive_is_no_alarm(self, tmp_path, pictures):
+        rows = every_row()
+        rows[0]["verdict"] = Verdict.INCONCLUSIVE
+        page = write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8")
+        assert "alarm" not in {attributes.get("class") for _, attributes in Tags(page).found}
+        assert 'unexpected"' not in page
+        rows[0]["verdict"] = Verdict.REFUTED
+        page = write_report(write_results(tmp_path, rows)).read_text(encoding="utf-8")
+        assert 'class="alarm"' in page
+        assert 'class="badge refuted unexpected"' in page
+
+    def test_a_quick_run_is_marked_on_top(self, tmp_path, pictures, page):
+        rows = every_row()
+        rows[0]["verdict"] = Verdict.INCONCLUSIVE
+        out = write_results(tmp_path, rows, spec={"program": "verify", "quick": True})
+        top = words(write_report(out).read_text(encoding="utf-8").split("<h1")[0])
+        assert top.endswith("Quick run: short sweeps, some verdicts inconclusive")
+        assert "short sweeps" not in page
+
     @pytest.mark.parametrize(
         ("about", "theory", "convergence"),
         [
             ({"seed": 3}, "--claim letcc-noiseless --seed 3 ", "convergence --seed 3"),
+            (
+                {"seed": 3, "spec": {"program": "verify", "quick": True}},
+                "--claim letcc-noiseless --seed 3 --quick ",
+                "convergence --seed 3 --quick",
+            ),
             (
                 {"spec": {"program": "verify", "images": "mnist"}},
                 "--claim letcc-noiseless ",
@@ -199,14 +252,14 @@ class TestContent:
         assert sections(page)["letcc-noiseless"].endswith(f"Again python -m theory {theory}python -m {convergence}")
 
     def test_table_1(self, page):
-        table = page.split('<h2 id="table-1">')[1].split("</table>")[0]
-        rows = [words(row) for row in table.split("<tbody>")[1].split("</tr>")[:-1]]
-        assert rows[: len(RMSE)] == [
-            "LeNet5 digits (100, 20, 60) BACC 3.70 ± 0.50 – 0.900 ± 0.050 – –",
-            "LeNet5 digits (100, 20, 60) LeTCC 10.25 ± 0.50 +6.45 to +6.65 0.900 ± 0.050 – –",
-            "LeNet5 digits (100, 20, 60) LeTCC, λ = 0 3.19 ± 0.50 −0.61 to −0.41 0.900 ± 0.050 – –",
+        tables = page.split('<h2 id="table-1">')[1].split("</section>")[0].split("<tbody>")[1:]
+        rows, papers = ([words(row) for row in table.split("</tbody>")[0].split("</tr>")[:-1]] for table in tables)
+        assert rows == [
+            "LeNet5 digits (100, 20, 60) BACC 3.70 ± 0.50 – 0.900 ± 0.050",
+            "LeNet5 digits (100, 20, 60) LeTCC 10.25 ± 0.50 +6.45 to +6.65 0.900 ± 0.050",
+            "LeNet5 digits (100, 20, 60) LeTCC, λ = 0 3.19 ± 0.50 −0.61 to −0.41 0.900 ± 0.050",
         ]
-        assert "LeNet5 MNIST – LeTCC – – – 2.18 ± 0.51 0.94 ± 0.04" in rows
+        assert "LeNet5 MNIST LeTCC 2.18 ± 0.51 0.94 ± 0.04" in papers
 
     def test_provenance(self, page, path):
         text = words(page.split('<h2 id="provenance">')[1])
@@ -290,6 +343,11 @@ class TestNotation:
             ("log_{1/p}^3(N) N^-3.", "log<sub>1/p</sub><sup>3</sup>(N) N<sup>−3</sup>."),
             ("pi^2/4", "π<sup>2</sup>/4"),
             ("int g''^2 <= 1", "∫ g″<sup>2</sup> ≤ 1"),
+            ("(1/n) sum (y - u)^2", "(1/n) Σ (y − u)<sup>2</sup>"),
+            (
+                "the loss over the sum of its two parts; the sum (of both)",
+                "the loss over the sum of its two parts; the sum (of both)",
+            ),
             ("lambda_e/4 int x''^2.", "λ<sub>e</sub>/4 ∫ x″<sup>2</sup>."),
             ("the encoder's, |F| >= (K-1) deg f", "the encoder&#39;s, |F| ≥ (K−1) deg f"),
             ("8.88e-16", "8.88 × 10<sup>−16</sup>"),
@@ -324,8 +382,9 @@ class TestProgram:
         write_results(tmp_path)
         (tmp_path / "table1.json").unlink()
         text = words(write_report(tmp_path).read_text(encoding="utf-8"))
-        latency = f"{tmp_path}/latency.parquet is missing: run python -m convergence latency --out {tmp_path} first"
-        assert f"How long workers take. Not drawn. {latency}" in text
+        latency = f"Latency tails — python -m convergence latency --out {tmp_path} latency.parquet is missing"
+        assert f"Not drawn, for want of results {latency} Provenance" in text
+        assert "How long workers take." not in text
         assert f"Table 1 {tmp_path}/table1.json is missing: run python -m convergence verify --out {tmp_path}" in text
 
     def test_without_verdicts(self, tmp_path):
@@ -498,7 +557,7 @@ class TestInABrowser:
         assert [values[name] for name in descending[:-1]] == sorted(values.values(), reverse=True)
         assert ascending[-1] == descending[-1] == "table-1"  # which is not certified
 
-    @pytest.mark.parametrize(("column", "first"), [(5, ["3.19", "3.70", "10.25", "–"]), (6, ["−0.61", "+6.45", "–"])])
+    @pytest.mark.parametrize(("column", "first"), [(5, ["3.19", "3.70", "10.25"]), (6, ["−0.61", "+6.45", "–"])])
     def test_numbers_are_not_sorted_as_texts(self, opened, column, first):
         browser = opened()
         from selenium.webdriver.common.keys import Keys
@@ -525,8 +584,22 @@ class TestInABrowser:
         if unfolded:
             browser.execute_script(UNFOLD)
         assert browser.execute_script("return document.documentElement.scrollWidth") <= 375
-        box = browser.find_element("css selector", "#claims ~ .scroll")
-        assert box.get_property("scrollWidth") > box.get_property("clientWidth")
+        for name in ("claims", "table-1"):
+            box = browser.find_element("css selector", f"#{name} ~ .scroll")
+            assert box.get_property("scrollWidth") > box.get_property("clientWidth")
+            assert box.get_property("tabIndex") == 0
+
+    def test_what_does_not_fit_says_so(self, opened):
+        browser = opened(375)
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        hint = "return getComputedStyle(document.querySelector('#table-1 ~ .scroll'), '::before').content"
+        wait = WebDriverWait(browser, 20)  # which the page needs a frame for
+        wait.until(lambda _: "Scroll sideways" in browser.execute_script(hint))
+        size = {"width": 1600, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        wait.until(lambda _: browser.execute_script(hint) == "none")
+        assert [entry["message"] for entry in browser.get_log("browser")] == []
 
     def test_is_printed_in_full(self, opened):
         browser = opened()

@@ -79,7 +79,7 @@ def _run(claim: str | None, scheme: str | None, scope: Scope, *, as_json: bool, 
         if as_json:
             typer.echo((out / "certified.json").read_text(), nl=False)
         else:
-            print_verdicts(rows, console())
+            print_verdicts(rows, console(), vars(scope))
     return exit_status(rows, partial=scope.max_n < Scope.max_n)
 
 

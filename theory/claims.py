@@ -39,7 +39,7 @@ ADVERSARIAL = "arXiv 2502.08058"
 BERNOULLI = "arXiv 2608.28910"
 SWAPPED = "arXiv 2502.00645, abstract"
 OWN = "this project"
-NOBODY = "nobody"
+NOBODY = "no paper: made up to be refuted"
 
 
 class Provenance(StrEnum):
@@ -56,7 +56,8 @@ class Quantity(StrEnum):
     POINTWISE = "worst mean squared error at any data point"
     AVERAGE = "mean squared error over the data points"
     SUPREMUM = "supremum of the squared error over the interval"
-    OTHER = "as stated"
+    RMSE = "root mean squared error over the data points"
+    OTHER = "as the claim states it"
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,11 @@ class Claim:
     control: bool = False
     shares: str = ""
     superseded_by: str = ""
+
+    @property
+    def source(self) -> str:
+        """The citation, and how we know of the claim where that is not plain from it."""
+        return self.citation if self.citation == NOBODY else f"{self.citation} ({self.provenance})"
 
     @property
     def examined_as(self) -> str:
@@ -396,8 +402,8 @@ CLAIMS = (
     Claim(
         id="lagrange-threshold",
         statement="Lagrange coded computing is exact iff |F| >= (K-1) deg f + 1.",
-        citation=f"{LAGRANGE}; the threshold is recalled",
-        provenance=Provenance.READ,
+        citation=LAGRANGE,
+        provenance=Provenance.RECALLED,
         expected=Verdict.HOLDS,
         evidence=RecoveryThreshold(),
         smoothing=_NO_RULE,
@@ -423,7 +429,8 @@ CLAIMS = (
         provenance=Provenance.READ,
         expected=Verdict.HOLDS,
         evidence=None,
-        quantity=Quantity.AVERAGE,
+        quantity=Quantity.RMSE,
+        smoothing=SmoothingRule("tuned on training images", lambda workers, noise_std: 0.0),
         assumptions=(assume.UNIFORM, assume.RECALLED_SIZES),
         stragglers="60 of 100, uniformly at random",
     ),

@@ -7,10 +7,12 @@ from rich.console import Console
 from rich.table import Table
 
 from letcc.exceptions import InvalidInput
+from theory.again import certify_again, measure_again
 from theory.claims import BY_ID, Claim
 from theory.evidence import Scope
+from theory.glossary import meanings
 from theory.options import unknown
-from theory.report import evidence_lines, facts, print_verdict
+from theory.report import UNMET, evidence_lines, facts, print_verdict, shortness
 
 _FIELDS = ("claim", "points", "full", "seed")  # of every cell alike, or said elsewhere
 
@@ -57,24 +59,23 @@ def print_claim(row: dict[str, Any], table: list[dict[str, Any]], scope: Scope, 
     for assumption in claim.assumptions:
         met, why = assumption.check(claim)
         output.print(f"- {assumption.statement}", soft_wrap=True, highlight=False)
-        output.print(f"  {'met' if met else 'NOT met'}: {why}", soft_wrap=True, highlight=False)
+        shown = f"met: {why}" if met else f"NOT met: {why}. {UNMET}"
+        output.print(f"  {shown}", soft_wrap=True, highlight=False)
     if table:
         output.print()
         _print_cells(table, output)
     else:
-        output.print("\nIt is not certified, only measured: python -m convergence", soft_wrap=True)
+        output.print(f"\nIt is not certified, only measured: {measure_again(vars(scope))}", soft_wrap=True)
     predicted = ", ".join(f"{name}: {value:.4g}" for name, value in row["predicted"].items())
     output.print(f"[bold]Predicted[/]  {predicted or 'no exponent'}", highlight=False)
     output.print("[bold]Found[/]", highlight=False)
     output.print("\n".join(f"  {line}" for line in evidence_lines(row["certified"], everything=True)) or "  nothing")
+    for name, meaning in meanings(row["certified"] or {}).items():
+        output.print(f"  ({name}: {meaning})", soft_wrap=True, highlight=False)
     output.print(f"[bold]Verdict[/]  {print_verdict(row)} (recorded: {claim.expected})", highlight=False)
-    options = "".join(
-        f" --{name.replace('_', '-')} {value}"
-        for name, value in (("max_n", scope.max_n), ("seed", scope.seed))
-        if value != getattr(Scope(), name)
-    )
-    flags = "".join(f" --{name}" for name in ("full", "quick") if getattr(scope, name))
-    output.print(f"\nAgain: python -m theory --claim {claim.id}{options}{flags}", soft_wrap=True, highlight=False)
+    if short := shortness([row], vars(scope)):
+        output.print(f"[yellow]{short}.[/]", highlight=False)
+    output.print(f"\nAgain: {certify_again(claim.id, vars(scope))}", soft_wrap=True, highlight=False)
 
 
 def _print_cells(cells: list[dict[str, Any]], output: Console) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from theory.claims import CLAIMS, Claim
+from theory.glossary import meanings
 from theory.options import RESULTS
 from theory.report import evidence_lines
 from theory.store import read_rows, write_atomically
@@ -20,7 +21,8 @@ What the literature of coded computing for general functions claims, and what ex
 Read: found in the paper. Recalled: from memory of it, not read again. Exponents are those of the worst squared error,
 with the interval of the fit; in brackets where the verdict does not rest on them. An assumption that is not met here
 makes a claim that is attained all the same hold in more cases than were proven. One of the negative controls is the
-false half of a printed swap; the others are nobody's claims.
+false half of a printed swap; the others are in no paper. Measured only: there is no certificate, and
+`python -m convergence` gives the verdict.
 """
 
 
@@ -40,11 +42,12 @@ def render(rows: list[dict[str, Any]]) -> str:
     by_id = {row["claim"]: row for row in rows}
     summary = ["| claim | source | expected | verdict |", "| --- | --- | --- | --- |"]
     summary += [
-        f"| [{claim.id}](#{_anchor(claim)}) | {claim.citation} ({claim.provenance}) | {claim.expected} "
-        f"| {_verdict(claim, by_id[claim.id])} |"
+        f"| [{claim.id}](#{_anchor(claim)}) | {claim.source} | {claim.expected} | {_verdict(claim, by_id[claim.id])} |"
         for claim in CLAIMS
     ]
-    return "\n".join([_HEAD, *summary, "", *(_section(claim, by_id[claim.id]) for claim in CLAIMS)])
+    found = dict.fromkeys(name for row in rows for name in row["certified"] or {})
+    names = ["Names of what was found:", "", *(f"- `{name}`: {text}" for name, text in meanings(found).items()), ""]
+    return "\n".join([_HEAD, *names, *summary, "", *(_section(claim, by_id[claim.id]) for claim in CLAIMS)])
 
 
 def _anchor(claim: Claim) -> str:
@@ -58,7 +61,7 @@ def _verdict(claim: Claim, row: dict[str, Any]) -> str:
 def _section(claim: Claim, row: dict[str, Any]) -> str:
     predicted = ", ".join(f"{name}: {float(exponent):.4g}" for name, exponent in claim.exponents.items())
     facts = {
-        "Source": f"{claim.citation} ({claim.provenance})",
+        "Source": claim.source,
         "Superseded by": claim.superseded_by and f"`{claim.superseded_by}`",
         "Quantity": claim.quantity,
         "Stragglers": claim.stragglers,

@@ -1,5 +1,6 @@
 """Verdicts for people, and what they mean for the exit status."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -7,13 +8,17 @@ from rich.console import Console
 from rich.table import Table
 
 from letcc.rates import Verdict
+from theory.again import certify_again
 from theory.claims import BY_ID, Claim, Provenance
+from theory.evidence import Scope
 
 _NARROW = 120  # terminals narrower than this get the numbers only
 _LONGEST = max(map(len, BY_ID))
 
+UNMET = "The claim's proof does not cover this case; the verdict says whether the claim holds in it all the same."
 
-def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
+
+def print_verdicts(rows: list[dict[str, Any]], output: Console, spec: Mapping[str, Any]) -> None:
     """Print the table of claims.
 
     Parameters
@@ -21,6 +26,8 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
     rows : list of dict
         As `theory.certification.certify_claims` returns them, joined with measurements or not.
     output : rich.console.Console
+    spec : mapping
+        Of the run, with its seed: see `theory.again.certify_again`.
     """
     table = Table(title="Claims", box=SIMPLE_HEAD, show_lines=True)
     table.add_column("claim", min_width=_LONGEST, no_wrap=True)
@@ -31,7 +38,7 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
         table.add_column("source")
     for row in rows:
         claim = BY_ID[row["claim"]]
-        source = f"{claim.citation} ({claim.provenance})"
+        source = claim.source
         if claim.control:
             source = "negative control" if claim.provenance == Provenance.OWN else f"false: {source}"
         table.add_row(
@@ -41,12 +48,16 @@ def print_verdicts(rows: list[dict[str, Any]], output: Console) -> None:
             *([source] if output.width >= _NARROW else []),
         )
     output.print(table)
+    if short := shortness(rows, spec):
+        output.print(f"[bold yellow]{short}.[/]", soft_wrap=True, highlight=False)
     expected, judged, controls = tally(rows)
+    measured = "Measured only: not certified; python -m convergence gives the verdict. " if judged < len(rows) else ""
     output.print(
         f"{expected} of {judged} verdicts are as expected, the refutation of {controls} false claims among them. "
-        "Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the error with their "
-        "intervals; growth: exponent of error / (S^s N^n) in N along a curve, claimed to be at most 0. All about one "
-        "claim: python -m theory --claim ID",
+        f"{measured}Read: found in the paper; recalled: from memory of it. N and S: fitted exponents of the error with "
+        "their intervals; growth: exponent in N of the error over the claimed rate, as S grows with N as given; the "
+        "claim is that it is at most 0. "
+        f"All about one claim: {certify_again('ID', spec)}",
         soft_wrap=False,
     )
 
@@ -64,9 +75,32 @@ def tally(rows: list[dict[str, Any]]) -> tuple[int, int, int]:
     expected, judged, controls : int
         Verdicts as expected; verdicts; false claims that are refuted.
     """
-    rows = [row for row in rows if not _awaits_measurement(row)]
+    rows = _judged(rows)
     expected = sum(row["verdict"] == row["expected"] for row in rows)
     return expected, len(rows), sum(row["control"] and row["verdict"] == Verdict.REFUTED for row in rows)
+
+
+def shortness(rows: list[dict[str, Any]], spec: Mapping[str, Any]) -> str:
+    """What to know of a run that was to be short.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As `print_verdicts` takes them.
+    spec : mapping
+        Of the run.
+
+    Returns
+    -------
+    str
+        Empty for one that was not.
+    """
+    largest = spec.get("max_n") or Scope.max_n
+    if not spec.get("quick") and largest >= Scope.max_n:
+        return ""
+    run = "Quick run" if spec.get("quick") else f"Run up to N = {largest} only"
+    undecided = any(row["verdict"] == Verdict.INCONCLUSIVE for row in _judged(rows))
+    return f"{run}: short sweeps{', some verdicts inconclusive' if undecided else ''}"
 
 
 def print_verdict(row: dict[str, Any]) -> str:
@@ -84,7 +118,12 @@ def print_verdict(row: dict[str, Any]) -> str:
         return f"[green]{row['verdict']}[/]"
     if _awaits_measurement(row):
         return "measured only"
-    return f"[bold red]{row['verdict']}\nexpected: {row['expected']}[/]"
+    style = "yellow" if row["verdict"] == Verdict.INCONCLUSIVE else "bold red"  # which contradicts nothing
+    return f"[{style}]{row['verdict']}\nexpected: {row['expected']}[/]"
+
+
+def _judged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if not _awaits_measurement(row)]
 
 
 def _awaits_measurement(row: dict[str, Any]) -> bool:
@@ -159,7 +198,7 @@ def facts(claim: Claim) -> dict[str, str]:
     dict of str to str
     """
     about = {
-        "source": f"{claim.citation} ({claim.provenance})",
+        "source": claim.source,
         "superseded by": claim.superseded_by,
         "quantity": claim.quantity,
         "stragglers": claim.stragglers,
@@ -185,7 +224,7 @@ def exit_status(rows: list[dict[str, Any]], *, partial: bool = False) -> int:
     int
         0 where every verdict is the expected one and every control is refuted, else 1.
     """
-    rows = [row for row in rows if not _awaits_measurement(row)]
+    rows = _judged(rows)
     if partial:
         rows = [row for row in rows if row["verdict"] != Verdict.INCONCLUSIVE]
         return int(any((row["verdict"] == Verdict.REFUTED) != (row["expected"] == Verdict.REFUTED) for row in rows))

@@ -33,6 +33,12 @@ unfold.addEventListener("click", () => {
   unfold.textContent = open ? "Fold all" : "Unfold all";
 });
 
+// a box is seen anew when its claim unfolds; in the next frame, since the hint changes the height of what is observed
+const widths = new ResizeObserver((entries) => requestAnimationFrame(() => {
+  entries.forEach(({ target }) => target.classList.toggle("more", target.scrollWidth > target.clientWidth));
+}));
+document.querySelectorAll(".scroll").forEach((box) => widths.observe(box));
+
 function follow() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target?.matches("details.claim")) return;
