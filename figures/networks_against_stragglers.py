@@ -17,7 +17,7 @@ _METRICS = {"rmse": "RMSE", "relative_accuracy": "relative accuracy"}
 
 def draw(results: Results, width: float) -> Figure:
     """See `figures.registry.FigureModule.draw`."""
-    table = results.table("studies").query("study == 'stragglers'")
+    table = results.study("stragglers")
     subjects = list(table.groupby(["network", "dataset"], sort=False))
     across = panels_across(len(_METRICS), width)
     down = len(subjects) * len(_METRICS) // across

@@ -93,6 +93,27 @@ class Results:
         self._record(path, table, table.attrs["provenance"])
         return table
 
+    def study(self, name: str) -> pd.DataFrame:
+        """The rows of one study of networks.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        DataFrame
+
+        Raises
+        ------
+        MissingResult
+            Also if other studies have been made, and not this one.
+        """
+        rows = self.table("studies").query("study == @name")
+        if rows.empty:
+            raise MissingResult(self.folder / "studies.parquet", f"is without the study {name!r}")
+        return rows
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         """The rows of a JSON file.
 

@@ -19,7 +19,7 @@ _LOOK = {"cmap": "viridis_r", "norm": LogNorm(1, 10), "origin": "lower"}
 
 def draw(results: Results, width: float) -> Figure:
     """See `figures.registry.FigureModule.draw`."""
-    table = results.table("studies").query("study == 'smoothing' and metric == 'rmse'")
+    table = results.study("smoothing").query("metric == 'rmse'")
     table[["encoder", "decoder"]] = table.scheme.str.split(", ", expand=True).astype(float)
     subjects = list(table.groupby(["network", "dataset"], sort=False))
     across = panels_across(len(subjects), width)

@@ -195,6 +195,21 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path, name)
     assert caught.value.optional
 
 
+@pytest.mark.parametrize(
+    ("made", "figure", "lacking"),
+    [
+        ("stragglers", "smoothing-sensitivity", "smoothing"),
+        ("smoothing", "networks-against-stragglers", "stragglers"),
+    ],
+)
+def test_a_study_that_was_not_made_is_named(tmp_path, made, figure, lacking):
+    write_table(tmp_path / "studies.parquet", studies().query("study == @made"), provenance({"program": "test"}))
+    why = f"is without the study '{lacking}': run python -m convergence table1 --study all --out"
+    with pytest.raises(MissingResult, match=why) as caught:
+        FIGURES[figure].draw(Results(tmp_path), 6.9)
+    assert caught.value.optional
+
+
 @every_width
 def test_networks_against_stragglers(draw, width):
     figure = draw("networks-against-stragglers", width)
