@@ -523,8 +523,10 @@ class TestInABrowser:
         browser = opened()
         from selenium.webdriver.common.keys import Keys
 
+        from selenium.webdriver.support.ui import WebDriverWait
+
         press(browser, "a[href='#claim-letcc-n3.5']", Keys.ENTER)
-        assert is_open(browser, "letcc-n3.5")
+        WebDriverWait(browser, 20).until(lambda _: is_open(browser, "letcc-n3.5"))  # browsers tell of it a moment later
         assert not is_open(browser, "letcc-noiseless")
         assert browser.switch_to.active_element.text.startswith("letcc-n3.5")
         press(browser, "#unfold", Keys.ENTER)
