@@ -522,7 +522,6 @@ class TestInABrowser:
     def test_a_link_of_the_table_unfolds_the_claim(self, opened):
         browser = opened()
         from selenium.webdriver.common.keys import Keys
-
         from selenium.webdriver.support.ui import WebDriverWait
 
         press(browser, "a[href='#claim-letcc-n3.5']", Keys.ENTER)
