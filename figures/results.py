@@ -55,7 +55,7 @@ class DamagedResult(MissingResult):
         self.optional = False
 
 
-_Content = TypeVar("_Content")
+_Content = TypeVar("_Content", pd.DataFrame, list[dict[str, Any]])
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,7 @@ class Results:
         MissingResult
             If it is not there, damaged, or of another version.
         """
-        path = self.folder / f"{name}.parquet"
-        table = _read(path, read_table)
-        self._record(path, table, table.attrs["provenance"])
-        return table
+        return self._load(f"{name}.parquet", read_table)
 
     def study(self, name: str) -> pd.DataFrame:
         """The rows of one study of networks.
@@ -130,10 +127,7 @@ class Results:
         MissingResult
             If they are not there, damaged, or of another version.
         """
-        path = self.folder / f"{name}.json"
-        rows = _read(path, read_rows)
-        self._record(path, rows, rows[0].get("provenance") if rows else None)
-        return rows
+        return self._load(f"{name}.json", read_rows)
 
     def verdicts(self) -> dict[str, dict[str, Any]]:
         """The verdicts, by claim.
@@ -163,12 +157,22 @@ class Results:
                     row[kind] = _Evidence(row[kind], path, f"{claim}, {kind},")
         return verdicts
 
-    def _record(self, path: Path, content: pd.DataFrame | list[dict[str, Any]], provenance: Any) -> None:
+    def _load(self, name: str, read: Callable[[Path], _Content]) -> _Content:
+        path = self.folder / name
+        if not path.is_file():
+            raise MissingResult(path)
+        try:
+            content = read(path)
+        except InvalidInput as error:
+            raise DamagedResult(path, str(error.__cause__)) from error
+        first = content.attrs if isinstance(content, pd.DataFrame) else next(iter(content), {})
+        provenance = first.get("provenance")
         if isinstance(provenance, dict) and provenance.get("schema") != SCHEMA_VERSION:
             raise MissingResult(path, "is of another version of this program")
-        if why := fault(path.name, content):
+        if why := fault(name, content):
             raise DamagedResult(path, why)
-        self.read[path.name] = {"sha256": sha256(path), "provenance": provenance}
+        self.read[name] = {"sha256": sha256(path), "provenance": provenance}
+        return content
 
 
 class _Evidence(dict[str, Any]):
@@ -209,15 +213,6 @@ def seeds(folder: Path) -> dict[int, list[str]]:
         if (seed := about["provenance"]["seed"]) is not None:
             found.setdefault(seed, []).append(name)
     return found
-
-
-def _read(path: Path, read: Callable[[Path], _Content]) -> _Content:
-    if not path.is_file():
-        raise MissingResult(path)
-    try:
-        return read(path)
-    except InvalidInput as error:
-        raise DamagedResult(path, str(error.__cause__)) from error
 
 
 def _named(claims: Iterable[str], known: Container[str]) -> str:
